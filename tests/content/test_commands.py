@@ -221,3 +221,15 @@ def test_a_room_of_a_few_lines_holds_a_few_lines():
     )
     got = brim.compact(log, 130).text
     assert got.count("crate") >= 2
+
+
+def test_where_no_error_fits_the_verdict_comes_before_any_warning():
+    report = "src/main.rs:{0}:24: error[E0308]: mismatched types: expected `String`, found integer of another kind\n"
+    text = (
+        "    Checking shop v0.1.0\nsrc/main.rs:1:5: warning: unused import: `std::collections::HashMap`\n"
+        + "".join(report.format(n) for n in range(4, 60, 4))
+        + 'warning: `shop` (bin "shop") generated 1 warning\nerror: could not compile `shop` due to 14 previous errors\n'
+    )
+    got = brim.compact(text, 40).text
+    assert "error: could not compile" in got
+    assert "warning: `shop`" not in got

@@ -55,31 +55,40 @@ def extract(text: str, room: Room) -> str:
     listed, head = error_lists.Listed([], 0, False), title
     for spare in _SPARES:  # rows counted separately can add up to less than the joined text
         listed = error_lists.listed(errors, lines, left - room.count(part) - spare, room)
-        shown = title if listed.number == len(errors) else title.replace("output, ", f"output, {listed.number:,} of ")
+        shown = title if listed.number in (0, len(errors)) else title.replace("output, ", f"output, {listed.number:,} of ")
         head = "\n".join([shown, *listed.rows])
         if room.count(head) < left:
             break
     left -= room.count(head)
-    rest = _rest(lines, others, errors if listed.whole else [], left, room)
+    # Where not one error fits even in few words, a line that reports one does before any warning.
+    first = [] if listed.rows else [one.first for one in errors]
+    rest = _rest(lines, [] if first else others, errors if listed.whole else [], first, left, room)
     return pack(*rest, room, head=head, gap="", head_share=1.0, longest=0.5)
 
 
 def _rest(
-    lines: Sequence[str], warnings: Sequence[Diagnostic], reported: Sequence[Diagnostic], left: int, room: Room
+    lines: Sequence[str],
+    warnings: Sequence[Diagnostic],
+    reported: Sequence[Diagnostic],
+    first: Sequence[int],
+    left: int,
+    room: Room,
 ) -> tuple[list[str], list[Tier]]:
-    """The verdict, warnings by file, and lines of the build other than errors."""
+    """The lines to show first, the verdict, warnings by file, and lines of the build other than errors."""
     ways = ([*way(warnings, lines)] for _, way in error_lists.WAYS[1:4])
     said = next((rows for rows in ways if room.count("\n".join(rows)) <= _WARNINGS * left), [])
-    said = said or list(error_lists.in_few_words(warnings, lines))
+    said = said or list(error_lists.once_each(warnings, lines))
     start = len(said)
     covered = {row for one in reported for row in range(one.first, one.end)}
     made = [*said, *("" if row in covered else line for row, line in enumerate(lines))]
     free = [row for row in range(len(lines)) if row not in covered]
     summary = [start + row for row in free if SUMMARY.match(lines[row]) or _PLAIN.match(lines[row])]
+    summary = sorted(summary[-20:], key=lambda row: "error" not in made[row].lower())
     steps = [start + row for row in free if STEP.match(lines[row])]
     query = matching(lines, room)
     return made, [
-        Tier(summary[-20:], 0.4),
+        Tier(start + row for row in first),
+        Tier(summary, 0.4),
         Tier([start + row for row in query.order if row not in covered], query.share),
         Tier(range(start), 0.6),
         Tier(reversed(steps), 0.6),  # how far a build got matters more than how it began

@@ -168,7 +168,7 @@ def _beginnings(text: str) -> Iterator[str]:
         yield text
 
 
-def in_few_words(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[str]:
+def _in_few_words(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[str]:
     return _by_line(errors, _first_words(errors, _FEW))
 
 
@@ -176,7 +176,7 @@ def _in_words(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[s
     return _by_line(errors, _first_words(errors, _WORDS))
 
 
-def _once_each(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[str]:
+def once_each(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[str]:
     return _by_message(errors, _first_words(errors, _FEW))
 
 
@@ -199,7 +199,7 @@ WAYS: tuple[tuple[float, Callable[[Sequence[Diagnostic], Sequence[str]], Iterato
     (0.7, _as_reported),
     (0.96, by_file),
     (0.96, _in_words),
-    (0.96, in_few_words),
-    (0.96, _once_each),
+    (0.96, _in_few_words),
+    (0.96, once_each),
 )
 _TERSE = (_by_line, _by_message, _by_sign)
