@@ -54,17 +54,20 @@ LOG_SLICES = ((0, 2_000), (100, 50), (500, 10), (700, 500))
 Text = tuple[str, str, str]
 
 
-def rows(data: Path | None, captured: Path | None, unseen: Path | None, told: bool = False) -> list[Row]:
+def rows(
+    data: Path | None, captured: Path | None, unseen: Path | None, fresh: Path | None = None, told: bool = False
+) -> list[Row]:
     """Shares of texts that are told right, on halves by system, by file, and by format."""
     found = []
     if data is not None:
         found.append(_row("detection of published logs", list(_logs(data)), ">= .97", told))
         found.append(_row("detection of published test output", list(_runs(data)), ">= .97", told))
-    if unseen is not None:
-        texts = list(_fresh(unseen))
+    for name, folder in (("unseen", unseen), ("fresh", fresh)):
+        texts = list(_named(folder)) if folder is not None else []
         for end, bar in (("log", ">= .97"), ("test", ">= .97"), ("build", ">= .95")):
             kind = [text for text in texts if text[0].endswith("." + end)]
-            found.append(_row(f"detection of unseen {end} formats", kind, bar, told))
+            if kind:
+                found.append(_row(f"detection of {name} {end} formats", kind, bar, told))
     if captured is not None:
         found.append(_row("detection of command outputs", list(_printed(captured)), ">= .95", told))
     return found
@@ -88,8 +91,8 @@ def _printed(captured: Path) -> Iterator[Text]:
         yield path.parent.name, WANTED[path.parent.name], path.read_text(errors="replace")
 
 
-def _fresh(unseen: Path) -> Iterator[Text]:
-    for path in sorted(unseen.glob("*/*.txt")):
+def _named(folder: Path) -> Iterator[Text]:
+    for path in sorted(folder.glob("*/*.txt")):
         form = path.parent.name
         yield form, ALSO.get(form, form.rsplit(".", 1)[-1]), path.read_text(errors="replace")
 

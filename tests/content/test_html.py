@@ -107,9 +107,9 @@ def test_a_page_without_text_is_only_a_mark():
     ["<" * 3_000_000, "<a" * 2_000_000, "<!--" * 1_000_000, "<script>" * 700_000, "<div>" * 300_000, PAGE * 5_000],
 )
 def test_huge_and_broken_pages_take_no_more_than_moments(page):
-    start = time.perf_counter()
+    start = time.process_time()
     assert count(html.extract(page, room(200))) <= 200
-    assert time.perf_counter() - start < 15
+    assert time.process_time() - start < 15
 
 
 def test_a_page_begins_with_its_title():

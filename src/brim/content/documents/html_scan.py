@@ -10,8 +10,8 @@ import html as entities
 import re
 from dataclasses import dataclass, field
 
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})[^<>]*>")
-_OPENING = re.compile(r"<(?=/?[a-zA-Z]|[!?])")
+# A whole tag, or the opening of something else: a comment, a declaration, a tag without an end.
+_TAG = re.compile(r"<(?:(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})[^<>]*>|(?=/?[a-zA-Z]|[!?]))")
 _SPACE = re.compile(r"\s+")
 # Elements to skip up to their end tag.
 _RAW = frozenset(
@@ -26,6 +26,9 @@ _BLOCK = frozenset(
         *("tr", "ul"),
     ]
 )
+_TELLING = _RAW | _ASIDE | _BLOCK | {"a", "th", "td"}
+# Blocks whose opening only ends the block before them.
+_PLAIN = _BLOCK - _ASIDE - {"main", "article", "h1", "h2", "h3", "h4", "h5", "h6", "li", "dt", "blockquote", "tr", "pre"}
 _LINKED = 0.6  # a block with at least this share of link text is navigation
 _DULL = 40  # a block with fewer characters is more likely a label than a sentence
 _WINDOW = 0.5  # least share of the text that the densest stretch must have to represent the page
@@ -97,7 +100,8 @@ class _HtmlScan:
 
     def close(self, name: str) -> None:
         if name in _BLOCK:
-            self.close_block()
+            if self.parts:
+                self.close_block()
             self.prefix = ""
         if name in _ASIDE:
             self.aside = max(0, self.aside - 1)
@@ -118,29 +122,30 @@ def markdown(page: str) -> str:
     low = page.lower()
     if len(low) != len(page):  # a few letters change length in lower case; end tags are ASCII anyway
         low = page
-    scan = _HtmlScan()
+    scan, search = _HtmlScan(), _TAG.search
     unclosed: set[str] = set()
     at = 0
     while True:
-        opening = _OPENING.search(page, at)
-        if opening is None:
+        tag = search(page, at)
+        if tag is None:
             scan.say(page[at:])
             break
-        opened = opening.start()
+        opened = tag.start()
         if opened > at and not (opened == at + 1 and page[at] == "\n" and not scan.parts):
             scan.say(page[at:opened])
-        if page[opened + 1] == "!" and page.startswith("<!--", opened):
-            end = page.find("-->", opened)
-            at = end + 3 if end >= 0 else len(page)
-            continue
-        tag = _TAG.match(page, opened)
-        if tag is None:
+        closing, name = tag.groups()
+        if name is None:
             at = _after_odd_tag(page, opened, scan)
             continue
         at = tag.end()
-        name = tag.group(2).lower()
-        if tag.group(1):
+        name = name.lower()
+        if name not in _TELLING:
+            continue
+        if closing:
             scan.close(name)
+        elif name in _PLAIN:
+            if scan.parts:
+                scan.close_block()
         elif name in _RAW:
             # Don't skip an element that is never closed, or the rest of the page would be lost.
             if name not in unclosed:
@@ -155,7 +160,10 @@ def markdown(page: str) -> str:
 
 
 def _after_odd_tag(page: str, opened: int, scan: _HtmlScan) -> int:
-    """Treat a "<" that opens no tag as text; skip a declaration."""
+    """Treat a "<" that opens no tag as text; skip a comment or a declaration."""
+    if page.startswith("<!--", opened):
+        end = page.find("-->", opened)
+        return end + 3 if end >= 0 else len(page)
     if page.startswith(("<!", "<?"), opened):
         end = page.find(">", opened)
         return end + 1 if end >= 0 else len(page)
