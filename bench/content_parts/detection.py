@@ -48,7 +48,7 @@ ALSO: dict[str, str] = {
     "mvn-debug.log": "log build", "curl-trace.log": "log binary", "node-debug.log": "log code", "nose.test": "test",
     "layout-candump.log": "log table", "layout-gauge.log": "log table", "layout-tabs.log": "log csv table",
     "layout-semicolon.log": "log csv", "layout-caret.log": "log csv", "layout-cef.log": "log csv", "layout-iis.log": "log table",
-    "layout-sequence.log": "log csv", "apt-sim.log": "log build",
+    "layout-sequence.log": "log csv", "apt-sim.log": "log build", "dpkg-debug.log": "log build",
 }  # fmt: skip
 LOG_SLICES = ((0, 2_000), (100, 50), (500, 10), (700, 500))
 Text = tuple[str, str, str]

@@ -13,11 +13,22 @@ from dataclasses import dataclass
 _PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]]{1,300}"
 # path:line[:column] or path(line,column) before the message.
 _PLACED = re.compile(
-    rf"(?:\[\w+\] |\w+: |\s+(?=\S*[./\\]\w))?(?P<path>{_PATH})"
+    rf"(?:\[\w+\] |%?\w[\w-]*: |\s+(?=\S*[./\\]\w))?(?P<path>{_PATH})"
     r"(?::\[?|\()(?P<at>\d+(?:[:,]\d+)?)[\])]?:? ?-? ?(?P<said>\S.*)$"
     r"|(?P<path2>[^\s:]{1,300}): line (?P<at2>\d+, col \d+), (?P<said2>\S.*)$"
     r"|(?P<said3>(?:PHP )?(?:Parse|Fatal|Compile) error: .+) in (?P<path3>\S+) on line (?P<at3>\d+)$"
 )
+# A line of the file named above, with the message: "line 3 column 6 - Warning: …", "L:  3 | P:  6 | …".
+_LINE_SAID = re.compile(
+    r"\s*(?:line (?P<at>\d+),? col(?:umn)? (?P<col>\d+)[ ,:-]+|L: *(?P<at2>\d+) \| P: *(?P<col2>\d+) \| )(?P<said>\S.*)$"
+)
+# A place by itself, whose message is below the source that it quotes: 'File "a.ml", line 2, characters 11-14:'.
+_LINE_PLACE = re.compile(
+    r"\s*(?:In |File |at )?\"?(?P<path>[^\s\":,]{1,300}\.\w{1,8})\"?,? line (?P<at>\d+)(?:,? (?:col(?:umn)?|characters?) [\d-]+)?:?$"
+)
+_POINTED = re.compile(r"[\s|%>\d]*[\^~][\s^~-]*(?P<said>\w.*)$")
+_SAID_BELOW = re.compile(r"(?P<said>(?:\w*(?:Error|Warning|Exception)|error|warning)\b.{0,40}?: \S.*)$")
+_BELOW = 6  # lines below a place to search for its messages
 # A message with its place on a line below (rustc, ruff, webpack).
 _TITLE = re.compile(
     r"(?P<said>(?:fatal )?(?:error|warning)(?:\[\w+\])?: .+|(?:ERROR|WARNING) in .+"
@@ -71,6 +82,12 @@ def _reported(lines: Sequence[str]) -> Iterator[Diagnostic]:
             path, at, said = (found[name] or found[f"{name}2"] or found[f"{name}3"] for name in ("path", "at", "said"))
             if severity := _severity(said, short, path):
                 yield Diagnostic(severity, said, path, at.replace(",", ":").replace(" col ", ""), index)
+        elif found := _LINE_SAID.match(short):
+            at, column = found["at"] or found["at2"], found["col"] or found["col2"]
+            yield Diagnostic(_severity(found["said"]) or "error", found["said"], above, f"{at}:{column}", index)
+        elif found := _LINE_PLACE.match(short):
+            above = found["path"]
+            yield from _pointed(found["path"], found["at"], index, lines[index + 1 : index + 1 + _BELOW])
         elif found := _BELOW_PATH.match(short):
             severity = _severity(found["said"]) or "error"
             yield Diagnostic(severity, " ".join(found["said"].split()), above, found["at"], index)
@@ -78,6 +95,16 @@ def _reported(lines: Sequence[str]) -> Iterator[Diagnostic]:
             yield _titled(found["said"], index, lines[index + 1 : index + 1 + _FAR])
         elif found := _PATH_LINE.match(short):
             above = found["path"]
+
+
+def _pointed(path: str, at: str, index: int, below: Sequence[str]) -> Iterator[Diagnostic]:
+    """What the lines below a place say of the source that they quote."""
+    for line in below:
+        if found := _POINTED.match(line) or _SAID_BELOW.match(line):
+            severity = "warning" if re.search(r"\bwarning\b|\((?:info|style|note)\)", found["said"], re.I) else "error"
+            yield Diagnostic(severity, found["said"], path, at, index)
+        elif _LINE_PLACE.match(line):
+            return
 
 
 def _titled(said: str, index: int, below: Iterable[str]) -> Diagnostic:
@@ -102,7 +129,7 @@ def _severity(said: str, line: str = "", path: str = "") -> str:
         return word if word in ("error", "warning") else "note"
     if said.startswith("ERROR in") or line.startswith(("[ERROR]", "CMake Error")):
         return "error"
-    if said.startswith("WARNING in") or line.startswith("[WARNING]") or _STYLE.match(said):
+    if said.startswith("WARNING in") or line.startswith(("[WARNING]", "%Warning")) or _STYLE.match(said):
         return "warning"
     if said.startswith("undefined reference") or re.match(r"[A-Z]{1,7}\d{2,5}\b", said):
         return "error"

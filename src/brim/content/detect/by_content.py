@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from brim.content.detect import command_patterns, line_patterns, structure
 from brim.content.detect.phrases import repeats_phrases
+from brim.content.detect.report_shape import is_report
 from brim.content.detect.test_shape import is_test_run
 
 _HEAD, _MIDDLE, _TAIL = 4_000, 2_000, 2_000
@@ -186,6 +187,8 @@ def is_html(sample: Sample) -> bool:
         return False
     tags = len(line_patterns.HTML_TAG.findall(sample.body))
     starts = sample.start[:1] == "<" and bool(line_patterns.HTML_TAG.match(sample.start))
+    if not starts and is_report(sample.lines):
+        return False  # a linter quotes the page
     return tags >= (4 if starts else 12) and tags > len(sample.body) / (1_000 if starts else 250)
 
 
@@ -230,6 +233,9 @@ def is_log(sample: Sample) -> bool:
     lines = sample.lines
     if len(lines) < 2 or sum(1 for line in lines if line.lstrip()[:1] in "|│┃") > 0.7 * len(lines):
         return False
+    # Records of many lines begin with a stamp and go on with whatever was logged.
+    if sample.number(line_patterns.STAMPED) >= max(5, 0.2 * len(lines)):
+        return True
     if sample.share(line_patterns.LOG_LINE) >= 0.5:
         return not structure.has_bars_of_keys(lines) and not structure.cycles_keys(lines)
     if structure.has_stamps(lines) or (len(lines) > 2 and sample.share(command_patterns.UPTIME) >= 0.6):
@@ -443,6 +449,8 @@ def is_build(sample: Sample) -> bool:
         return True
     if sample.share(command_patterns.REPORT) >= 0.5 or sample.number(command_patterns.ARROW) >= 2:
         return True
+    if is_report(sample.lines) and sample.share(line_patterns.STAMPED) < 0.2 and not is_trace(sample):
+        return True
     steps = sample.number(command_patterns.STEP)
     summed = sample.number(command_patterns.SUMMARY) > 0
     if steps and any(mark in sample.text for mark in command_patterns.ERRORS):
@@ -590,7 +598,7 @@ def _unnumbered(sample: Sample) -> str | None:
     if len(lines) < 3:
         return None
     found = [match for line in lines if (match := line_patterns.NUMBERED.match(line))]
-    if len(found) < 0.9 * len(lines):
+    if len(found) < 0.9 * len(lines) or is_report(lines):
         return None
     numbers = [int(match.group(1)) for match in found]
     steps = sum(1 for a, b in pairwise(numbers) if 0 < b - a <= 3)

@@ -83,6 +83,8 @@ LOG_LINE = re.compile(
     r"|[\w.\[\]-]{1,40}\s+\|\s+\S|.{0,80}?\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b[:\] ]"
 )
 
+# A full date and time at the margin.
+STAMPED = re.compile(r"\W?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d")
 NUMBERED = re.compile(r"^ {0,8}(\d{1,7})(?:\t|→| ?\| ?|: |:)(.*)$")
 
 SIGNS = frozenset("(){}[]=;_<>")

@@ -1,0 +1,49 @@
+"""Recognizes the report of any compiler or linter: places in files, and beside or below them what is wrong there.
+
+Example: "line 1 column 7 - Warning: inserting <body>" or 'File "a.ml", line 2' above a quoted line with a caret
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# A file with a line, "line 3" of something, or line:column set in below a path.
+_PLACE = re.compile(
+    r"(?:[^\s]{1,12} )?[^\s:()\"]{1,200}\.\w{1,8}[:(]\d+(?:[:,.]\d+)?"
+    r"|.{0,160}\blines? \d+\b|\s*L:? *\d+\b|\s+\d+:\d+\s",
+    re.I,
+)
+_FRAME = re.compile(r".*\bin \S+$|\s*at ")  # a call of a traceback
+_CARET = re.compile(r"[\s|%>\d]*[\^~][\s^~-]*(?P<said>\w.*)?$")
+_QUOTED = re.compile(r"\s*\d+ ?\|")
+_COMPLAINT = re.compile(
+    r"\b(?:errors?|warning|fatal|note|info|hint|style|missing|unexpected|expected|undefined|undeclared|unused|unknown"
+    r"|invalid|duplicate\w*|deprecated|must|should|cannot|can't|could not|not|too (?:many|few))\b",
+    re.I,
+)
+_LEAST = 3
+_SHARE = 0.3
+
+
+def is_report(lines: Sequence[str]) -> bool:
+    """Whether lines that name places, or point at them, and complain make up the text, quoted source aside."""
+    placed = complaining = carets = quoted = 0
+    for number, line in enumerate(lines):
+        if caret := _CARET.match(line):
+            carets += 1
+            complaining += bool(caret["said"])
+            quoted += number > 0 and not _QUOTED.match(lines[number - 1])
+        elif _QUOTED.match(line):
+            quoted += 1
+        else:
+            placed += bool(_PLACE.match(line)) and not _FRAME.match(line)
+            complaining += bool(_COMPLAINT.search(line))
+    told = max(1, len(lines) - quoted - carets)
+    return (
+        placed + carets >= _LEAST
+        and placed >= min(2, placed + carets - 1)
+        and complaining >= _LEAST
+        and placed + carets >= _SHARE * told
+        and complaining >= _SHARE * told
+    )
