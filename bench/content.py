@@ -57,7 +57,9 @@ def judged(row: Row) -> dict[str, str]:
 
 def below(data: Path) -> dict[str, Callable[[], list[Row]]]:
     """What can be measured with what lies in one folder."""
-    places = [folder if (folder := data / name).is_dir() else None for name in ("captured", "unseen", "fresh", "node_modules")]
+    places = [
+        folder if (folder := data / name).is_dir() else None for name in ("captured", "unseen", "fresh", "node_modules")
+    ]
     return parts(data, *places)
 
 

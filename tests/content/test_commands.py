@@ -233,3 +233,34 @@ def test_where_no_error_fits_no_warning_takes_its_place():
     assert "[build output, 15 errors and 2 warnings]" in brim.compact(text, 40).text
     assert "warning:" not in brim.compact(text, 40).text
     assert "main.rs 4,8,12" in brim.compact(text, 48).text
+
+
+TIDY = "".join(f"line {n} column {n % 7 + 1} - Warning: missing </b> before </div>\n" for n in range(1, 40))
+OCAML = "".join(
+    f'File "a{n}.ml", line {n}, characters 11-14:\n{n} | let g = f "x"\n               ^^^\n'
+    "Error: This expression has type string but an expression was expected of type int\n"
+    for n in range(1, 9)
+)
+SHELLCHECK = "".join(
+    f"\nIn deploy.sh line {n}:\nfor f in $(ls *.txt); do echo $f; done\n         ^---------^ SC2045 (error): Iterating over "
+    "ls output is fragile. Use globs.\n              ^-- SC2035 (info): Use ./*glob* so names with dashes stay names.\n"
+    for n in range(2, 20)
+)
+YAMLLINT = "conf/a.yaml\n" + "".join(
+    f"  {n}:14      error    too many spaces after colon  (colons)\n" for n in range(40)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TIDY, "missing </b> before </div>: 1-39"),
+        (OCAML, "a1.ml"),
+        (SHELLCHECK, "SC2045"),
+        (YAMLLINT, "too many spaces after colon"),
+    ],
+)
+def test_a_report_of_any_layout_is_told_by_its_places_and_complaints(text, said):
+    got = brim.compact(text, 240)
+    assert got.kind == "build"
+    assert said in got.text

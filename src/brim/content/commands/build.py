@@ -55,7 +55,9 @@ def extract(text: str, room: Room) -> str:
     listed, head = error_lists.Listed([], 0, False), title
     for spare in _SPARES:  # rows counted separately can add up to less than the joined text
         listed = error_lists.listed(errors, lines, left - room.count(part) - spare, room)
-        shown = title if listed.number in (0, len(errors)) else title.replace("output, ", f"output, {listed.number:,} of ")
+        shown = (
+            title if listed.number in (0, len(errors)) else title.replace("output, ", f"output, {listed.number:,} of ")
+        )
         head = "\n".join([shown, *listed.rows])
         if room.count(head) < left:
             break

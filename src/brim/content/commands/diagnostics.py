@@ -36,7 +36,7 @@ _TITLE = re.compile(
 )
 _IN = re.compile(r"(?:ERROR|WARNING) in (?P<path>\S+\.\w+)(?: (?P<at>\d+:\d+))?")
 _ARROW = re.compile(r"\s*(?:-->|╭─\[?|┌─|@) ?(?P<path>[^\s:]+)(?::| )(?P<at>\d+(?::\d+)?)")
-_BELOW_PATH = re.compile(r"\s+(?P<at>\d+:\d+):?\s{1,4}(?P<said>(?:error|warning|[A-Z]{1,7}\d{2,5})\b.*)$")
+_BELOW_PATH = re.compile(r"\s+(?P<at>\d+:\d+):?\s{1,12}(?P<said>(?:error|warning|[A-Z]{1,7}\d{2,5})\b.*)$")
 _PATH_LINE = re.compile(r"(?P<path>(?:/|\./|[A-Za-z]:\\)?[\w@./\\+-]+\.\w{1,6}):?$")
 _SEVERITY = re.compile(
     r"(?:fatal |internal |PHP )?(?:Parse |Fatal |Compile )?(error|warning|note|info|remark|hint)\b", re.I

@@ -104,9 +104,10 @@ def _with_names(group: Sequence[Diagnostic]) -> str:
 def _by_line(errors: Sequence[Diagnostic], said: Mapping[str, str]) -> Iterator[str]:
     """The messages below each path without quoted names, with line numbers."""
     for path, there in _grouped(errors, lambda one: one.path, lambda one: said[one.said]).items():
-        yield path
+        if path:
+            yield path
         for short, group in there.items():
-            yield f" {short}: {_numbers(group)}"
+            yield f"{' ' if path else ''}{short}: {_numbers(group)}"
 
 
 def _by_message(errors: Sequence[Diagnostic], said: Mapping[str, str]) -> Iterator[str]:

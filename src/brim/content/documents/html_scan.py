@@ -28,7 +28,9 @@ _BLOCK = frozenset(
 )
 _TELLING = _RAW | _ASIDE | _BLOCK | {"a", "th", "td"}
 # Blocks whose opening only ends the block before them.
-_PLAIN = _BLOCK - _ASIDE - {"main", "article", "h1", "h2", "h3", "h4", "h5", "h6", "li", "dt", "blockquote", "tr", "pre"}
+_PLAIN = (
+    _BLOCK - _ASIDE - {"main", "article", "h1", "h2", "h3", "h4", "h5", "h6", "li", "dt", "blockquote", "tr", "pre"}
+)
 _LINKED = 0.6  # a block with at least this share of link text is navigation
 _DULL = 40  # a block with fewer characters is more likely a label than a sentence
 _WINDOW = 0.5  # least share of the text that the densest stretch must have to represent the page
