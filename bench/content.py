@@ -1,6 +1,6 @@
 """Content: how well every kind is told, and what of it is left when it is shortened, all through `brim.compact(text)`.
 
-    python bench/content.py --data FOLDER --captured FOLDER --unseen FOLDER --fresh FOLDER --node NODE_MODULES [--only builds,logs]
+    python bench/content.py --data DIR --captured DIR --unseen DIR --fresh DIR --node NODE_MODULES [--only builds,logs]
 
 `--captured`, `--unseen` and `--fresh` are what scripts/capture-commands wrote without and with these; `--node` has
 TypeScript 5, packages that ship their sources, and @toon-format/toon. Rules are tuned on the odd half; the even half

@@ -228,7 +228,8 @@ def test_where_no_error_fits_no_warning_takes_its_place():
     text = (
         "    Checking shop v0.1.0\nsrc/main.rs:1:5: warning: unused import: `std::collections::HashMap`\n"
         + "".join(report.format(n) for n in range(4, 60, 4))
-        + 'warning: `shop` (bin "shop") generated 1 warning\nerror: could not compile `shop` due to 14 previous errors\n'
+        + 'warning: `shop` (bin "shop") generated 1 warning\n'
+        + "error: could not compile `shop` due to 14 previous errors\n"
     )
     assert "[build output, 15 errors and 2 warnings]" in brim.compact(text, 40).text
     assert "warning:" not in brim.compact(text, 40).text
@@ -242,8 +243,8 @@ OCAML = "".join(
     for n in range(1, 9)
 )
 SHELLCHECK = "".join(
-    f"\nIn deploy.sh line {n}:\nfor f in $(ls *.txt); do echo $f; done\n         ^---------^ SC2045 (error): Iterating over "
-    "ls output is fragile. Use globs.\n              ^-- SC2035 (info): Use ./*glob* so names with dashes stay names.\n"
+    f"\nIn deploy.sh line {n}:\nfor f in $(ls *.txt); do echo $f; done\n         ^---------^ SC2045 (error): Iterating "
+    "over ls output is fragile. Use globs.\n              ^-- SC2035 (info): Use ./*glob* so names with dashes stay names.\n"
     for n in range(2, 20)
 )
 YAMLLINT = "conf/a.yaml\n" + "".join(

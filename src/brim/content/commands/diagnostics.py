@@ -20,11 +20,13 @@ _PLACED = re.compile(
 )
 # A line of the file named above, with the message: "line 3 column 6 - Warning: …", "L:  3 | P:  6 | …".
 _LINE_SAID = re.compile(
-    r"\s*(?:line (?P<at>\d+),? col(?:umn)? (?P<col>\d+)[ ,:-]+|L: *(?P<at2>\d+) \| P: *(?P<col2>\d+) \| )(?P<said>\S.*)$"
+    r"\s*(?:line (?P<at>\d+),? col(?:umn)? (?P<col>\d+)[ ,:-]+|L: *(?P<at2>\d+) \| P: *(?P<col2>\d+) \| )"
+    r"(?P<said>\S.*)$"
 )
 # A place by itself, whose message is below the source that it quotes: 'File "a.ml", line 2, characters 11-14:'.
 _LINE_PLACE = re.compile(
-    r"\s*(?:In |File |at )?\"?(?P<path>[^\s\":,]{1,300}\.\w{1,8})\"?,? line (?P<at>\d+)(?:,? (?:col(?:umn)?|characters?) [\d-]+)?:?$"
+    r"\s*(?:In |File |at )?\"?(?P<path>[^\s\":,]{1,300}\.\w{1,8})\"?,? line (?P<at>\d+)"
+    r"(?:,? (?:col(?:umn)?|characters?) [\d-]+)?:?$"
 )
 _POINTED = re.compile(r"[\s|%>\d]*[\^~][\s^~-]*(?P<said>\w.*)$")
 _SAID_BELOW = re.compile(r"(?P<said>(?:\w*(?:Error|Warning|Exception)|error|warning)\b.{0,40}?: \S.*)$")

@@ -78,7 +78,8 @@ _PROGRESS = re.compile(r"\s*(?:[.EFsSxXIPRUN*✓]{4,}|[.EFsSxXI*]{2,}\s+\[?\s*\d
 _EXPECTED = re.compile(
     r"^\W*(?:Failed )?expect(?:ed|ing|s)?\b(?! to be)"
     r"(?:.{0,200}\b(?:got|was|actual|received|to (?:eq|be|equal))\b|\s*[:(<]|\s*$)"
-    r"|AssertionError|\b(?:assert(?:ion)?|check)s? (?:failed|`)|\bASSERT\b|Failure/Error:|Failed asserting|\bhas failed\b"
+    r"|AssertionError|\b(?:assert(?:ion)?|check)s? (?:failed|`)"
+    r"|\bASSERT\b|Failure/Error:|Failed asserting|\bhas failed\b"
     r"|^\W*(?:Actual|Received|Got|Which is|With diff)\b ?(?:value)?:?\s*\S{0,60}$|^\s+(?:left|right|got|want): "
     r"|\b(?:expected|actual)\b.{1,120}\b(?:but was|but got|got|!=|is not)\b",
     re.I,
