@@ -244,7 +244,7 @@ OCAML = "".join(
 )
 SHELLCHECK = "".join(
     f"\nIn deploy.sh line {n}:\nfor f in $(ls *.txt); do echo $f; done\n         ^---------^ SC2045 (error): Iterating "
-    "over ls output is fragile. Use globs.\n              ^-- SC2035 (info): Use ./*glob* so names with dashes stay names.\n"
+    "over ls output is fragile. Use globs.\n              ^-- SC2035 (info): Use ./*glob* for names with dashes.\n"
     for n in range(2, 20)
 )
 YAMLLINT = "conf/a.yaml\n" + "".join(
