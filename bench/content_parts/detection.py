@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 
+from content_parts import left_out
 from content_parts.halves import Row
 
 import brim
@@ -69,7 +70,10 @@ def rows(
             if kind:
                 found.append(_row(f"detection of {name} {end} formats", kind, bar, told))
     if captured is not None:
-        found.append(_row("detection of command outputs", list(_printed(captured)), ">= .95", told))
+        printed = list(_printed(captured))
+        found.append(_row("detection of command outputs", printed, ">= .95", told))
+        others = [text for folder in (unseen, fresh) if folder is not None for text in _named(folder)]
+        found.append(left_out.row([*printed, *others], ">= .9"))
     return found
 
 

@@ -148,6 +148,8 @@ def ranked(pieces: Sequence[str], speakers: Sequence[int], query: str) -> list[i
 
 def weight(sentence: str) -> float:
     """How much unpredictable information a sentence carries."""
+    if len(sentence) < 3:
+        return -0.8  # as below: a letter has no name, number or decision in it
     if len(sentence) < 160 and _FIELD.fullmatch(sentence):
         return _FIELD_WORTH
     names = min(3, len(_NAME.findall(sentence)))

@@ -62,6 +62,8 @@ _ALIKE = 0.2
 # A field in fewer rows than this share would be a column with too many gaps.
 _SPARSE = 0.2
 _LOOKED_AT = 2_000
+# After so many fields in a row that do not fit, the rest is not tried: 4,000 fields in 46 KB took 26 ms of the 60.
+_MISSES = 200
 # The most leaves outside of lists to read; no room fits more.
 _MOST = 20_000
 
@@ -325,11 +327,14 @@ class _RowPage:
                     rank = self._rank(column.key, column.kind) + (2 if column.constant and column.kind != TEXT else 0)
                     units.append((rank, table.table.order, column, table))
         open_tables = {id(table) for table in tables}
+        missed = 0
         for _, _, one, held in sorted(units, key=lambda unit: unit[:2]):
-            if left < 3:
+            if left < 3 or missed > _MISSES:
                 break
             if isinstance(one, Single):
-                left -= self._take_single(one, left, kept)
+                used = self._take_single(one, left, kept)
+                missed = 0 if used else missed + 1
+                left -= used
             elif held is not None and id(held) in open_tables and held.rows:
                 left -= self._take_column(one, left, held)
                 if held.partial >= 0:
