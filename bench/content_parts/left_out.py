@@ -1,7 +1,7 @@
 """Detection of each format without the signs that only it has: what a rule that was written with it in sight adds.
 
-A pattern of `content/detect/` is a list of alternatives. Those that match lines of one format only are its own; they are
-taken out while its texts are told.
+A pattern of `content/detect/` is a list of alternatives. Those that match lines of one format only are its own; they
+are taken out while its texts are told.
 """
 
 from __future__ import annotations
