@@ -31,7 +31,7 @@ _LEAST = 3
 # In fewer tokens than this, a first line with all counts would take a third of the room.
 _BRIEF = 60
 _ROUNDS = 5
-# A line this far inside a text is never shown without the lines before it.
+# A line of a text is shown with all lines before it; further inside than this, it is not shown in an extract.
 _CHAIN = 40
 _TAIL = 0.2
 _LARGEST = 4_000_000
