@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
-from structure import api_branches, folders, imports, lengths, type_names
+from structure import api_branches, constants, folders, imports, lengths, type_names
 
 
 def package(folder: Path, **texts: str) -> tuple[Path, list[Path]]:
@@ -77,3 +77,9 @@ def test_the_map_for_contributors_names_every_folder_and_file_at_the_top_of_the_
     named = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
     here = [path for path in (root / "src/brim").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
     assert sorted(named) == sorted(f"{path.name}/" if path.is_dir() else path.name for path in here)
+
+
+def test_a_number_of_planning_needs_a_comment_above_its_group_or_beside_it(tmp_path: Path) -> None:
+    text = "# Why.\nA = 1\nB, C = 2, 3.5\nD = 4  # why\n\nE = -5\nF: int = 3 << 20\nG = 'text'\n"
+    found = constants.unexplained(*package(tmp_path, planning__a=text, content__a=text))
+    assert [one.partition(" ")[2] for one in found] == ["E = -5", "F: int = 3 << 20"]

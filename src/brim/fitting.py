@@ -101,6 +101,7 @@ class Fitted:
 
     def at(self, budget: int) -> Fitted:
         """The same request fitted to another budget."""
+        check_tokens("budget", budget, 1)
         return self._again(budget)
 
 
@@ -159,11 +160,7 @@ def fit(
             carried=pieces["carried"],
             pins=pins,
         ).by_estimate()
-        return _finish(request, work, on_event, again, capped(work, wanted), fit_timeout)
-
-    def again(other: int) -> Fitted:
-        check_tokens("budget", other, 1)
-        return at(other)
+        return _finish(request, work, on_event, at, capped(work, wanted), fit_timeout)
 
     return at(budget)
 

@@ -17,7 +17,7 @@ from brim.content.documents.xml_blocks import blocks
 from brim.conversation import Conversation, Message, Part
 from brim.count_text import CountText
 
-SYSTEM = -1
+SYSTEM = -1  # no index of a message
 ItemKind = Literal["text", "block", "call", "result", "thinking", "media"]
 # What a plan gives an item: tokens, the text that it then has, the tokens of that, and its fidelity.
 ItemState = tuple[int, str | None, int, str]

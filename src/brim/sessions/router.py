@@ -24,6 +24,7 @@ from brim.stores.protocol import LoadedSession, Store, Wanted
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
+# Sessions to hold in memory: a bound, not a measured number; what leaves is loaded again from the store.
 LIVE = 1_000
 # Sessions with the same beginning to compare with a request, most recent first; beyond that, prefixes decide.
 ALIKE = 8

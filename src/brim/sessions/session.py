@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from brim import apis, incidents, models
 from brim.conversation import Conversation, Message
@@ -38,7 +38,7 @@ from brim.sessions.answers import came_back, collected
 from brim.sessions.embeddings import Embeddings
 from brim.sessions.history import SessionHistory
 from brim.sessions.model_summaries import RunningSummary
-from brim.sessions.state import SessionSettings
+from brim.sessions.state import SessionSettings, SettingsChanges
 from brim.sessions.storage import Storage, blobs_of
 from brim.sessions.turn import SessionTurn
 from brim.sessions.turn_writer import Writer
@@ -154,8 +154,8 @@ class Session:
     def running_summary(self) -> RunningSummary:
         return self.history.running_summary
 
-    def configure(self, **settings: Any) -> None:
-        """Go on with other settings: fields of `SessionSettings`, such as `model`, `budget` and `policy`."""
+    def configure(self, **settings: Unpack[SettingsChanges]) -> None:
+        """Go on with other settings, such as another `model`, `budget` or `policy`."""
         with self._lock:
             if any(getattr(self.settings, name) is not given for name, given in settings.items()):
                 self.history.configure(replace(self.settings, **settings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from brim.conversation import Conversation
 from brim.fallback import FIT_TIMEOUT
@@ -41,6 +41,19 @@ class SessionSettings:
         """The limit as it is stated, in the provider's tokens. Raises BadInput for an invalid budget or reserve."""
         given = conversation or Conversation(self.api, ())
         return limit_of(self.model, given, self.policy, self.budget, self.reserve)
+
+
+class SettingsChanges(TypedDict, total=False):
+    """The settings that may be others from one request to the next."""
+
+    model: Model
+    api: str
+    policy: Policy
+    actuals: Actuals
+    budget: int | None
+    reserve: int | None
+    recall: str
+    fit_timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)

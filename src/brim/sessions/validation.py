@@ -4,50 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from brim import apis
 from brim.apis.api import name_of
 from brim.conversation import encode
 from brim.errors import BadInput, NotFound
+from brim.stores.protocol import Store
+
+T = TypeVar("T")
+GivenStore = TypeVar("GivenStore", bound=Store | str | Path | None)
 
 
-def text(at: str, given: Any) -> str:
+def text(at: str, given: object) -> str:
     """Refuse what is no text. Raises BadInput."""
     if not isinstance(given, str):
         raise BadInput(at, f"must be text, not {name_of(given)}")
     return given
 
 
-def whole(at: str, given: Any, least: int = 0) -> int:
+def whole(at: str, given: object, least: int = 0) -> int:
     """Refuse what is no whole number of at least so much. Raises BadInput."""
     if not isinstance(given, int) or isinstance(given, bool) or given < least:
         raise BadInput(at, f"must be a whole number of at least {least}, not {given!r}")
     return given
 
 
-def session_id(given: Any) -> str:
+def session_id(given: object) -> str:
     """An id that every store can hold. Raises BadInput."""
     try:
         text("id", given).encode()
+        return str(given)
     except UnicodeEncodeError:
         raise BadInput("id", f"{given!r} has half of a surrogate pair in it, which no store can hold") from None
-    return str(given)
 
 
-def api_name(given: Any) -> str:
+def api_name(given: object) -> str:
     """The name of a wire format. Raises BadInput."""
     return apis.api_of(text("api", given)).name
 
 
-def store(given: Any) -> Any:
+def store(given: GivenStore) -> GivenStore:
     """A store, the path of one, or None for one in memory. Raises BadInput."""
     if given is None or isinstance(given, (str, Path)) or callable(getattr(given, "get_session", None)):
         return given
     raise BadInput("store", f"must be a store or the path of one, not {name_of(given)}")
 
 
-def summarizer(given: Any) -> Any:
+def summarizer(given: T) -> T:
     """What makes summaries, or None. Raises BadInput."""
     if given is None or callable(getattr(given, "summarize", None)):
         return given
@@ -55,14 +59,14 @@ def summarizer(given: Any) -> Any:
     raise BadInput("summarizer", f"must be an object with a method `summarize`, not {name_of(given)}{wrap}")
 
 
-def function(at: str, given: Any) -> Any:
+def function(at: str, given: T) -> T:
     """What can be called, or None. Raises BadInput."""
     if given is None or callable(given):
         return given
     raise BadInput(at, f"must be a function, not {name_of(given)}")
 
 
-def encoded(at: str, value: Any) -> bytes:
+def encoded(at: str, value: object) -> bytes:
     """The JSON of a value. Raises BadInput where it has none."""
     try:
         return encode(value)

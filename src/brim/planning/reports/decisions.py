@@ -16,6 +16,7 @@ LAYERS = {
     4: "history",
     5: "current message",
 }
+# Shares of the limit from which a bar shows a warning, and a full room: signs for readers, which decide nothing.
 HIGH, FULL = 0.75, 0.90
 
 
