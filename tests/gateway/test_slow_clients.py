@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 
 import pytest
 
-from brim.gateway.server.protocol import Doors
+from brim.gateway.server.protocol import Doors, LimitedProtocol
 from brim.settings import GatewaySettings as Settings
 from tests.gateway.conftest import Running, Start
 
@@ -161,3 +162,14 @@ def test_a_place_that_becomes_free_is_the_next_ones() -> None:
     assert not doors.enter("c")
     doors.leave("a")
     assert doors.enter("c")
+
+
+def test_a_client_that_left_before_anyone_watched_is_noticed() -> None:
+    async def run() -> list[str]:
+        protocol, seen = LimitedProtocol.__new__(LimitedProtocol), []
+        protocol.loop, protocol._lost = asyncio.get_running_loop(), True
+        protocol._watch(lambda: seen.append("left"))
+        await asyncio.sleep(0)
+        return seen
+
+    assert asyncio.run(run()) == ["left"]

@@ -1,7 +1,6 @@
-"""Recognises requests that fit by their bytes alone, without parsing them.
+"""Recognises requests by their bytes, without parsing them: what they ask for, and which one they continue.
 
-A token is at least one byte, so a short text never has many tokens. A request far below its limit that continues one
-that was parsed counts as its continuation, and its tokens are extrapolated from that one's.
+A token is at least one byte, so a short text never has many tokens. `unread` passes those that are far below their limit.
 """
 
 from __future__ import annotations
