@@ -1,6 +1,6 @@
 """Recognises requests by their bytes, without parsing them: what they ask for, and which one they continue.
 
-A token is at least one byte, so a short text never has many tokens. `unread` passes those that are far below their limit.
+A token is at least one byte, so a short text never has many tokens. `unread` passes those far below their limit.
 """
 
 from __future__ import annotations
