@@ -80,3 +80,27 @@ def test_in_a_chat_of_thousands_of_messages_a_short_fact_stays_before_long_answe
         messages[number] = {"role": "assistant", "content": f"Noted {number}. {advice}"}
     sent = fitted("Who opened a bakery beside the tram depot, and when?", 2_000, messages)
     assert messages[600] in sent
+
+
+def test_code_pasted_into_a_message_that_is_asked_about_stays_with_its_words() -> None:
+    code = "\n".join(f"    ferries[{n}] = load_timetable('pier {n}', minutes={n * 7})" for n in range(30))
+    messages = chat(200)
+    for number in range(0, 400, 40):  # words of the user take less than their share, so all of them stay
+        messages[number] = {"role": "user", "content": f"Script {number}, for the harbour:\n```python\n{code}\n```\nOk?"}
+    told = f"My validation of the ferry form looks like this:\n```python\n{code}\n```\nCan you review it?"
+    messages[100] = {"role": "user", "content": told}
+    sent = fitted("What did my validation of the ferry form look like?", 12_000, messages)
+    assert told in [message["content"] for message in sent]
+
+
+def test_the_greetings_that_open_the_days_of_a_transcript_stay_only_if_they_say_what_is_asked() -> None:
+    messages: list[dict[str, Any]] = []
+    for day in range(1, 29):
+        messages.append({"role": "user", "content": f"[10:1{day % 10} am on {day} May, 2023] Ann: Hey Bob, long time!"})
+        messages.append({"role": "assistant", "content": "Bob: Hi Ann, nice to hear from you. How have you been?"})
+        for turn in range(10):
+            topic = TOPICS[(day + turn) % len(TOPICS)]
+            messages.append({"role": "user", "content": f"Ann: On visit {turn} to {topic} I met {day} people."})
+            messages.append({"role": "assistant", "content": f"Bob: And how did you like {topic} that time?"})
+    sent = fitted("How many people did Ann meet in the tram depot?", 2_000, messages)
+    assert sum("long time!" in message["content"] for message in sent) < 5

@@ -42,10 +42,9 @@ class Chat:
 
     def add(self, text: str, tokens: int) -> None:
         """Append a message. Example: "[8 May, 13:56] Ann: hello" opens a part of the chat that was said then"""
-        dated = _DATED.match(text[:80])
-        if dated is not None:
-            self.times.append(dated.group(1))
-            text = text[dated.end() :]
+        when, text = dated(text)
+        if when:
+            self.times.append(when)
         part = len(self.times) - 1
         self.index.add(text, when=self.times[part], session=part, tokens=tokens)
         self.parts.append(part)
@@ -56,6 +55,12 @@ class Chat:
             self.index.cut(length)
             del self.parts[length:]
             del self.times[(self.parts[-1] if self.parts else 0) + 1 :]
+
+
+def dated(text: str) -> tuple[str, str]:
+    """The time that a message begins with, if it does, and what follows. Example: "[8 May, 13:56] Ann: hello" """
+    found = _DATED.match(text[:80])
+    return (found.group(1), text[found.end() :]) if found is not None else ("", text)
 
 
 def relevance(

@@ -48,7 +48,7 @@ class Candidate:
         step = any(item.kind in ("call", "result") for item in group.items)
         if group.kept:
             shown = sum(item.shown_tokens for item in group.items)
-            return cls(group, weight, sum(item.tokens for item in group.items) - shown, 0, step, False, True)
+            return cls(group, weight, sum(item.tokens for item in group.items) - shown, 0, step, False, True, chat)
         floors = sum(forms.floor(item) for item in group.items if item.kind != "result")
         whole = not step and sum(item.tokens for item in group.items) <= WHOLE
         fixed = any(item.fixed and not item.droppable for item in group.items)

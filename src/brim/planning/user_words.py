@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from brim.conversation import Message
+from brim.planning.ranking import dated
+from brim.relevance.dates import dates_in
 
 # The head of a message that a program wrote: `<observation>`, `[read_file for 'a.py'] Result:`, `OBSERVATION:`,
 # `Observation:` or `EXECUTION RESULT of [x]:` on a line of its own or before what was printed.
@@ -64,7 +66,9 @@ def standing(message: Message) -> bool:
 
 
 def _head(message: Message) -> str:
-    found = _HEAD.match(message.text[:200])
+    text = message.text[:200]
+    when, rest = dated(text)
+    found = _HEAD.match(rest if dates_in(when) else text)
     if found is None:
         return ""
     return next(group for group in found.groups() if group).split()[0].lower()
