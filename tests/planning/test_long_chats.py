@@ -96,7 +96,7 @@ def test_code_pasted_into_a_message_that_is_asked_about_stays_with_its_words() -
 def test_the_greetings_that_open_the_days_of_a_transcript_stay_only_if_they_say_what_is_asked() -> None:
     messages: list[dict[str, Any]] = []
     for day in range(1, 29):
-        messages.append({"role": "user", "content": f"[10:1{day % 10} am on {day} May, 2023] Ann: Hey Bob, long time!"})
+        messages.append({"role": "user", "content": f"[10:{day + 10} am on {day} May, 2023] Ann: Hey Bob, long time!"})
         messages.append({"role": "assistant", "content": "Bob: Hi Ann, nice to hear from you. How have you been?"})
         for turn in range(10):
             topic = TOPICS[(day + turn) % len(TOPICS)]
