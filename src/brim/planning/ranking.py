@@ -24,10 +24,9 @@ BEST, NEWEST = 400, 40
 USER = 1.1
 # User messages up to this many tokens count as short, whatever the others' length.
 SHORT = 100
-# The answers to the best messages stay beside them: one for every ANSWERED tokens of room, each up to the share ANSWER
-# of the room, all up to ANSWERS. BEAM at 8,000 tokens, tuned half, evidence / all of a question / in answers:
-# .837 / .764 / .061 with one, .827 / .742 / .182 so, .789 / .674 / .182 with one for 1,950 tokens.
-ANSWERED, ANSWER, ANSWERS = 2_500, 0.15, 0.4
+# The answers to the best messages stay beside them: one for every ANSWERED tokens of room, or every ANSWERED_OF_ALL if
+# the question is about the whole chat, each up to the share ANSWER of the room, all up to ANSWERS.
+ANSWERED, ANSWERED_OF_ALL, ANSWER, ANSWERS = 2_500, 1_000, 0.18, 0.8
 # A time at the start of a message, as in chat logs; it applies until the next one.
 _DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
 
@@ -126,7 +125,7 @@ def _packed(
     near = chat.index.nearness(query)
     by_user = [messages[place].role == "user" for place in places]
     weigh(found, chat.index.tokens, by_user, chat.index.naming(query))
-    _raise_answers(found, chat.index.tokens, by_user, room)
+    _raise_answers(found, chat.index.tokens, by_user, room, ANSWERED if near is None else ANSWERED_OF_ALL)
     picked = chosen(found, chat.index.tokens, room, near)
     scores = zeros(len(messages))
     for number, score in zip(places, found, strict=True):
@@ -152,10 +151,10 @@ def weigh(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], named: 
             scores[number] *= USER * min(1.0, usual / max(1, sizes[number])) ** 0.5 if user else factor
 
 
-def _raise_answers(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], room: int) -> None:
-    """Raise the answers to the best messages."""
+def _raise_answers(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], room: int, each: int) -> None:
+    """Raise the answers to the best messages, one for `each` tokens of room."""
     left = ANSWERS * room
-    best = nlargest(max(1, room // ANSWERED), range(len(scores)), key=scores.__getitem__)
+    best = nlargest(max(1, room // each), range(len(scores)), key=scores.__getitem__)
     for number, score in [(number, scores[number]) for number in best if by_user[number]]:
         follows = number + 1
         if follows < len(scores) and not by_user[follows] and sizes[follows] <= min(left, ANSWER * room):
