@@ -104,3 +104,15 @@ def test_the_greetings_that_open_the_days_of_a_transcript_stay_only_if_they_say_
             messages.append({"role": "assistant", "content": f"Bob: And how did you like {topic} that time?"})
     sent = fitted("How many people did Ann meet in the tram depot?", 2_000, messages)
     assert sum("long time!" in message["content"] for message in sent) < 5
+
+
+def test_a_question_about_the_whole_chat_keeps_more_answers_than_one_about_a_detail() -> None:
+    messages = chat(400)
+
+    def whole(question: str) -> int:
+        sent = fitted(question, 8_000, messages)
+        return sum(each["role"] == "assistant" and each["content"].endswith("do it:") for each in sent)
+
+    summary = whole("Can you summarize what I asked about the tram depot?")
+    assert summary > whole("How many visitors did I count in the tram depot?")
+    assert summary > whole("I think I counted all visitors in the tram depot.")

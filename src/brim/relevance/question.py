@@ -25,9 +25,11 @@ _ASKING_CHARACTERS = 300
 _MOST_PASTED = 20_000
 _MOST_DATES = 4
 _PASTED_WEIGHT = 0.1
-# A question about a summary, a discussion or opinions needs a passage rather than a line.
+# A question about a summary, a discussion or opinions needs a passage rather than a line. "I think I'll stay" is none.
 _BROAD = re.compile(
-    r"\b(?:summar|discuss|overview|recap|opinion|think|thought|talk|conclu|debat|attitude|view)\w*", re.IGNORECASE
+    r"(?<!\bi )(?<!\bi'm )(?<!\bbeen )\b"
+    r"(?:summar|discuss|overview|recap|opinion|think|thought|talk|conclu|debat|attitude|view)\w*",
+    re.IGNORECASE,
 )
 _WHEN = re.compile(r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|week|month|year|time)\b", re.IGNORECASE)
 
