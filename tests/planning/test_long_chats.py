@@ -86,7 +86,7 @@ def test_code_pasted_into_a_message_that_is_asked_about_stays_with_its_words() -
     code = "\n".join(f"    ferries[{n}] = load_timetable('pier {n}', minutes={n * 7})" for n in range(30))
     messages = chat(200)
     for number in range(0, 400, 40):  # words of the user take less than their share, so all of them stay
-        messages[number] = {"role": "user", "content": f"Script {number}, for the harbour:\n```python\n{code}\n```\nOk?"}
+        messages[number] = {"role": "user", "content": f"Script {number} of many:\n```python\n{code}\n```\nOk?"}
     told = f"My validation of the ferry form looks like this:\n```python\n{code}\n```\nCan you review it?"
     messages[100] = {"role": "user", "content": told}
     sent = fitted("What did my validation of the ferry form look like?", 12_000, messages)

@@ -25,9 +25,9 @@ USER = 1.1
 # User messages up to this many tokens count as short, whatever the others' length.
 SHORT = 100
 # The answers to the best messages stay beside them: one for every ANSWERED tokens of room, or every ANSWERED_OF_ALL if
-# the question is about the whole chat, each up to the share ANSWER of the room, all up to ANSWERS. BEAM at 8,000 tokens,
-# tuned half, evidence / all of a question / in answers: .828 / .742 / .167 if broad questions count like all others,
-# .825 / .742 / .197 so; untouched half .815 / .700 / .105 and .793 / .678 / .175 (bench/chats.py --only beam).
+# the question is about the whole chat, each up to the share ANSWER of the room, all up to ANSWERS.
+# BEAM at 8,000 tokens, evidence / all of a question / in answers (bench/chats.py --only beam): if broad questions count
+# like all others .828 / .742 / .167 tuned, .815 / .700 / .105 untouched; so .825 / .742 / .197 and .793 / .678 / .175.
 ANSWERED, ANSWERED_OF_ALL, ANSWER, ANSWERS = 2_500, 1_000, 0.18, 0.8
 # A time at the start of a message, as in chat logs; it applies until the next one.
 _DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
