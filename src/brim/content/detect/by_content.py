@@ -65,6 +65,10 @@ class Sample:
         return [_cut(line) for line in found]
 
     @cached_property
+    def reported(self) -> bool:
+        return is_report(self.lines)
+
+    @cached_property
     def fenced(self) -> bool:
         return "\n```" in self.body or self.start.startswith("```")
 
@@ -187,7 +191,7 @@ def is_html(sample: Sample) -> bool:
         return False
     tags = len(line_patterns.HTML_TAG.findall(sample.body))
     starts = sample.start[:1] == "<" and bool(line_patterns.HTML_TAG.match(sample.start))
-    if not starts and is_report(sample.lines):
+    if not starts and sample.reported:
         return False  # a linter quotes the page
     return tags >= (4 if starts else 12) and tags > len(sample.body) / (1_000 if starts else 250)
 
@@ -449,7 +453,7 @@ def is_build(sample: Sample) -> bool:
         return True
     if sample.share(command_patterns.REPORT) >= 0.5 or sample.number(command_patterns.ARROW) >= 2:
         return True
-    if is_report(sample.lines) and sample.share(line_patterns.STAMPED) < 0.2 and not is_trace(sample):
+    if sample.reported and sample.share(line_patterns.STAMPED) < 0.2 and not is_trace(sample):
         return True
     steps = sample.number(command_patterns.STEP)
     summed = sample.number(command_patterns.SUMMARY) > 0
@@ -598,7 +602,7 @@ def _unnumbered(sample: Sample) -> str | None:
     if len(lines) < 3:
         return None
     found = [match for line in lines if (match := line_patterns.NUMBERED.match(line))]
-    if len(found) < 0.9 * len(lines) or is_report(lines):
+    if len(found) < 0.9 * len(lines) or sample.reported:
         return None
     numbers = [int(match.group(1)) for match in found]
     steps = sum(1 for a, b in pairwise(numbers) if 0 < b - a <= 3)

@@ -9,11 +9,10 @@ import re
 from collections.abc import Sequence
 
 # A file with a line, "line 3" of something, or line:column set in below a path.
-_PLACE = re.compile(
-    r"(?:[^\s]{1,12} )?[^\s:()\"]{1,200}\.\w{1,8}[:(]\d+(?:[:,.]\d+)?"
-    r"|.{0,160}\blines? \d+\b|\s*L:? *\d+\b|\s+\d+:\d+\s",
-    re.I,
-)
+_PLACE = re.compile(r"(?:\S{1,12} )?[^\s:()\"]{1,200}\.\w{1,8}[:(]\d|\s*L:? *\d+\b|\s+\d+:\d+\s")
+_LINE = re.compile(r"\b[Ll]ines? \d+\b")
+# Something that may be a place, in any of the lines: most texts have none.
+_ANY_PLACE = re.compile(r"\.\w{1,8}[:(]\d|\b[Ll]ines? \d|^\s*L:? *\d|^\s+\d+:\d+\s", re.M)
 _FRAME = re.compile(r".*\bin \S+$|\s*at ")  # a call of a traceback
 _CARET = re.compile(r"[\s|%>\d]*[\^~][\s^~-]*(?P<said>\w.*)?$")
 _QUOTED = re.compile(r"\s*\d+ ?\|")
@@ -31,22 +30,21 @@ _SHARE = 0.3
 
 def is_report(lines: Sequence[str]) -> bool:
     """Whether lines that name places, or point at them, and complain make up the text, quoted source aside."""
-    placed = complaining = carets = quoted = 0
+    if not _ANY_PLACE.search("\n".join(lines)):
+        return False
+    placed = carets = quoted = 0
+    others: list[str] = []  # what may be a complaint
     for number, line in enumerate(lines):
         if caret := _CARET.match(line):
             carets += 1
-            complaining += bool(caret["said"])
+            others.append(caret["said"] or "")
             quoted += number > 0 and not _QUOTED.match(lines[number - 1])
         elif _QUOTED.match(line):
             quoted += 1
         else:
-            placed += bool(_PLACE.match(line)) and not _FRAME.match(line)
-            complaining += bool(_COMPLAINT.search(line))
-    told = max(1, len(lines) - quoted - carets)
-    return (
-        placed + carets >= _LEAST
-        and placed >= min(2, placed + carets - 1)
-        and complaining >= _LEAST
-        and placed + carets >= _SHARE * told
-        and complaining >= _SHARE * told
-    )
+            placed += bool(_PLACE.match(line) or _LINE.search(line)) and not _FRAME.match(line)
+            others.append(line)
+    least = max(_LEAST, _SHARE * (len(lines) - quoted - carets))
+    if placed + carets < least or placed < min(2, placed + carets - 1):
+        return False
+    return sum(1 for line in others if _COMPLAINT.search(line)) >= least
