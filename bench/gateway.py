@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 import aiohttp
@@ -38,6 +38,10 @@ KINDS = {
     "fresh": ("3 KB JSON, a conversation that nobody has seen", 400),
     "stream": ("stream of 100 chunks", 100),
 }
+
+
+OURS = ("bare", "brim")
+IDLE = 20  # requests of each way before its times count
 
 
 def free_port() -> int:
@@ -80,11 +84,15 @@ def large_bodies(count: int, rng: random.Random) -> list[bytes]:
     ]
 
 
+class WrongAnswer(Exception):
+    """A proxy answered with an error: its status, and the beginning of what it said."""
+
+
 class Proxy:
     """A proxy under test."""
 
     def __init__(self, name: str, url: str, pid: int, upstream: str) -> None:
-        self.name, self.url, self.pid = name, url, pid
+        self.name, self.url, self.pid, self.upstream = name, url, pid, upstream
         self.headers = {"content-type": "application/json", "authorization": "Bearer bench"}
         self.headers |= {key: value.format(upstream=upstream) for key, value in other_proxies.HEADERS.items()}
 
@@ -93,7 +101,7 @@ class Proxy:
         async with session.post(f"{self.url}/v1/chat/completions", data=body, headers=self.headers) as answer:
             data = await answer.read()
             if answer.status != 200:
-                raise SystemExit(f"{self.name}: {answer.status} {data[:300]!r}")
+                raise WrongAnswer(f"{self.name}: {answer.status} {data[:300].decode(errors='replace')}")
         return time.perf_counter() - began
 
     async def load(self, bodies: list[bytes], at_once: int) -> tuple[float, float]:
@@ -128,18 +136,60 @@ def start(*command: str, **env: str) -> subprocess.Popen[bytes]:
 
 async def compare(
     proxies: list[Proxy], rounds: int, count: int, kind: str, at_once: int
-) -> dict[str, tuple[float, float]]:
+) -> tuple[dict[str, tuple[float, float]], dict[str, str]]:
+    """The best of each proxy; and of another's that answers this kind with an error, what it says."""
     best: dict[str, tuple[float, float]] = {}
+    wrong: dict[str, str] = {}
     rng = random.Random(7)
     for number in range(rounds + 1):
         for proxy in proxies if number % 2 else proxies[::-1]:
-            some = count if proxy.name in ("bare", "brim") else max(at_once, count // 4)
+            if proxy.name in wrong:
+                continue
+            some = count if proxy.name in OURS else max(at_once, count // 4)
             bodies = small_bodies(some if number else 40, kind, rng)
-            cpu, latency = await proxy.load(bodies, at_once)
+            try:
+                cpu, latency = await proxy.load(bodies, at_once)
+            except WrongAnswer as problem:
+                if proxy.name in OURS:
+                    raise
+                wrong[proxy.name] = str(problem)
+                best.pop(proxy.name, None)
+                continue
             known = best.get(proxy.name, (99.0, 99.0))
             if number:  # the first round warms up
                 best[proxy.name] = (min(cpu, known[0]), min(latency, known[1]))
-    return best
+    return best, wrong
+
+
+async def in_turn(proxies: list[Proxy], count: int) -> dict[str, Any]:
+    """Milliseconds that each adds to one request at a time, all taking turns, as llm-gateway-bench measures.
+
+    The 3 KB are new each time, and what the upstream takes without a proxy is subtracted.
+    """
+    upstream = proxies[0].upstream
+    ways = [Proxy("direct", upstream, 0, upstream), *proxies]
+    times: dict[str, list[float]] = {way.name: [] for way in ways}
+    wrong: dict[str, str] = {}
+    async with aiohttp.ClientSession() as session:
+        for number, body in enumerate(small_bodies(count + IDLE, "fresh", random.Random(13))):
+            for way in ways:
+                if way.name in wrong:
+                    continue
+                try:
+                    spent = await way.post(session, body)
+                except WrongAnswer as problem:
+                    wrong[way.name] = str(problem)
+                    continue
+                if number >= IDLE:
+                    times[way.name].append(spent * 1e3)
+    told: dict[str, Any] = {name: {"problem": said} for name, said in wrong.items()}
+    print("\none request at a time, ms added to the upstream's own")
+    for name in (proxy.name for proxy in proxies if proxy.name not in wrong):
+        halves = [quantiles(times[way], n=20) for way in (name, "direct")]
+        p50, p95 = (halves[0][place] - halves[1][place] for place in (9, 18))
+        print(f"{name:10} p50 {p50:7.2f}  p95 {p95:7.2f}")
+        told[name] = {"p50_added_ms": p50, "p95_added_ms": p95}
+    return told
 
 
 async def added(bare: Proxy, brim: Proxy, count: int) -> tuple[float, float, float]:
@@ -156,7 +206,7 @@ async def added(bare: Proxy, brim: Proxy, count: int) -> tuple[float, float, flo
     return differences[len(differences) // 2] * 1e3, differences[int(len(differences) * 0.9)] * 1e3, cold * 1e3
 
 
-def table(title: str, found: dict[str, tuple[float, float]]) -> dict[str, Any]:
+def table(title: str, found: dict[str, tuple[float, float]], wrong: dict[str, str]) -> dict[str, Any]:
     bare_cpu, bare_latency = found["bare"]
     print(f"\n{title}\n{'':10}{'CPU ms':>9}{'x bare':>8}{'p50 ms':>9}{'added':>8}")
     told: dict[str, Any] = {}
@@ -164,6 +214,9 @@ def table(title: str, found: dict[str, tuple[float, float]]) -> dict[str, Any]:
         times, more = cpu / bare_cpu, (latency - bare_latency) * 1e3
         print(f"{name:10}{cpu * 1e3:9.3f}{times:8.2f}{latency * 1e3:9.2f}{more:8.2f}")
         told[name] = {"cpu_ms": cpu * 1e3, "x_bare": times, "p50_ms": latency * 1e3, "p50_added_ms": more}
+    for name, said in wrong.items():
+        print(f"{name:10} {said}")
+        told[name] = {"problem": said}
     return told
 
 
@@ -171,7 +224,9 @@ async def parts(args: argparse.Namespace, proxies: list[Proxy]) -> dict[str, Any
     result: dict[str, Any] = {}
     for kind, (title, count) in KINDS.items():
         if args.only in (None, kind):
-            result[kind] = table(title, await compare(proxies, args.rounds, count, kind, args.at_once))
+            result[kind] = table(title, *await compare(proxies, args.rounds, count, kind, args.at_once))
+    if args.only in (None, "turn"):
+        result["turn"] = await in_turn(proxies, 25 * args.rounds)
     if args.only in (None, "large"):
         usual, slow, cold = await added(proxies[0], proxies[1], 40)
         print(f"\n1 MB body, all but the last message known: {usual:.1f} ms added (p90 {slow:.1f})")
@@ -224,7 +279,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--json", metavar="FILE", help="write the numbers there")
     parser.add_argument("--serve", nargs="*", default=[], help="more flags for brim serve, such as --serve=--memory")
-    parser.add_argument("--only", choices=("json", "fresh", "stream", "large"), help="one part of it")
+    parser.add_argument("--only", choices=("json", "fresh", "stream", "turn", "large"), help="one part of it")
     parser.add_argument("--at-once", type=int, default=32, help="requests in work at the same time")
     parser.add_argument("--upstream-port", type=int, default=0)
     parser.add_argument(

@@ -74,7 +74,7 @@ class Overhead:
             for name, numbers in found.get(kind, {}).items():
                 if name == "brim":
                     yield f"{said}: processor time ÷ that of a bare pass-through", numbers["x_bare"], BARS[kind]
-                elif name in LESS:
+                elif name in LESS and "problem" not in numbers:
                     times = numbers["cpu_ms"] / found[kind]["brim"]["cpu_ms"]
                     yield f"{said}: processor time of the {NAMES[name]} ÷ Brim's", times, LESS[name]
         large = found.get("large", {})
@@ -124,10 +124,20 @@ def _row(found: Found, name: str) -> Row:
     row: Row = {}
     for kind, said in KINDS.items():
         numbers, bare = found[kind][name], found[kind]["bare"]
+        if "problem" in numbers:
+            row[f"{said}: CPU ms"] = numbers["problem"]
+            continue
         row[f"{said}: CPU ms"] = numbers["cpu_ms"]
         row[f"{said}: × bare"] = numbers["x_bare"]
         row[f"{said}: p50 added, ms"] = numbers["p50_ms"] - bare["p50_ms"]
-    return row
+    return row | _alone(found.get("turn", {}).get(name))
+
+
+def _alone(numbers: Found | None) -> Row:
+    """What a proxy adds to one request at a time, against the upstream itself."""
+    if numbers is None or "problem" in numbers:
+        return {"one at a time: p50 added, ms": numbers["problem"]} if numbers else {}
+    return {f"one at a time: {half} added, ms": numbers[f"{half}_added_ms"] for half in ("p50", "p95")}
 
 
 def _run(commands: Mapping[str, str], flags: tuple[str, ...]) -> Found:

@@ -69,6 +69,25 @@ def test_every_proxy_has_its_row_and_brim_its_bars(field: Field, monkeypatch: py
     assert field.versions() == {"litellm": "1.0", "headroom-ai": "1.0", "@portkey-ai/gateway": "1.0"}
 
 
+def test_a_proxy_that_cannot_do_one_kind_of_request_is_measured_on_the_others(
+    field: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(commands: Mapping[str, str], flags: tuple[str, ...]) -> dict[str, Any]:
+        found = measured(commands, flags)
+        stream = {**found["stream"], "portkey": {"problem": "portkey: 500 immutable"}}
+        turn = {"brim": {"p50_added_ms": 1.5, "p95_added_ms": 2.5}}
+        return {**found, "stream": stream, "turn": turn}
+
+    monkeypatch.setattr(proxies, "_run", run)
+    overhead = proxies.Overhead(field)
+    rows = {row["who"]: row for row in overhead.proxies()}
+    assert rows["Portkey gateway"]["3 KB, fresh: × bare"] == pytest.approx(3)
+    assert rows["Portkey gateway"]["stream of 100 chunks: CPU ms"] == "portkey: 500 immutable"
+    assert rows["Brim gateway"]["one at a time: p95 added, ms"] == 2.5
+    assert "one at a time: p50 added, ms" not in rows["LiteLLM proxy"]
+    assert not [row for row in overhead.own() if row["metric"] == "stream of 100 chunks: processor time of the Portkey"]
+
+
 def test_a_proxy_that_does_not_start_is_a_row_and_the_others_are_measured(
     field: Field, monkeypatch: pytest.MonkeyPatch
 ) -> None:
