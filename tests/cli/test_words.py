@@ -92,6 +92,7 @@ def test_one_is_one() -> None:
 def test_a_context_bar_shows_what_was_sent_and_what_was_left_out() -> None:
     row = {"limit": 1_000, "used": 0.5, "tokens_before": 900, "level": "ok"}
     assert top.context_bar(row, 10) == "[green]█████[/][dim]▒▒▒▒░[/]"
+    assert (top.filled(0.756), top.filled(0.999)) == ("75%", "99%")
     assert top.context_bar({**row, "tokens_before": 5_000}, 10) == "[green]█████[/][dim]▒▒▒▒▒[/]"
 
 

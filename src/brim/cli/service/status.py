@@ -68,10 +68,18 @@ def run(args: argparse.Namespace) -> int:
 def line(turn: dict[str, Any], width: int) -> str:
     """Example: "██████░░░░ 61% of 112k · gpt-4o · 41k saved" """
     limit, saved = turn["limit"], turn["tokens_before"] - turn["tokens_after"]
-    parts = [f"{bar(turn['used'], width)} {turn['used']:.0%} of {short(limit)}{WORDS[turn['level']]}", turn["model"]]
+    parts = [
+        f"{bar(turn['used'], width)} {filled(turn['used'])} of {short(limit)}{WORDS[turn['level']]}",
+        turn["model"],
+    ]
     if saved > 0:
         parts.append(f"{short(saved)} saved")
     return " · ".join(parts)
+
+
+def filled(used: float) -> str:
+    """How full a window is, rounded down as on the dashboard. Example: 0.896 -> "89%" """
+    return f"{int(used * 100 + 1e-9)}%"
 
 
 def short(tokens: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
 from typing import Any
@@ -12,12 +13,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from brim.cli.service.status import WORDS, short
+from brim.cli.service.status import WORDS, filled, short
 from brim.cli.terminal.asking import Asker, add_address
 from brim.cli.terminal.showing import STYLE, plain, plural
 
-# Columns of a session's window.
-WINDOW_WIDTH = 20
+# Columns of a session's window, of a name at least, and of all but the three names.
+WINDOW_WIDTH, NAME_WIDTH, BESIDE_NAMES = 16, 11, 46
 _EXAMPLES = """examples:
   brim top                  until Ctrl-C
   brim top --once           one picture, for scripts
@@ -70,15 +71,15 @@ def _totals(live: dict[str, Any]) -> Table:
     hits, error = live["cache_hit_share"], live["mean_error"]
     table.add_row(
         f"{live['running']:,} in flight",
-        f"{short(live['tokens_before'])} → {short(live['tokens_after'])} tokens",
+        f"{short(live['tokens_before'])} came, {short(live['tokens_after'])} sent",
         f"cache hits {'–' if hits is None else f'{hits:.0%}'}",
         f"${live['cost_usd']:,.2f} paid",
     )
     table.add_row(
         f"{plural(live['recalls'], 'recall')}",
         f"{plural(live['refits'], 'refit')}",
-        f"count error {'–' if error is None else f'{error:.2%}'}",
-        f"{live['over_upper']:,} over the bound",
+        f"count error {'–' if error is None else f'{error:.1%}'}",
+        f"{live['over_upper']:,} above the bound",
     )
     return table
 
@@ -88,13 +89,16 @@ def _sessions(sessions: list[dict[str, Any]], turns: list[dict[str, Any]]) -> Ta
     heads = ("session", "client", "model", "turns", "window", "")
     table = Table(*heads, box=None, header_style="bold", pad_edge=False)
     table.columns[3].justify = "right"
-    table.columns[4].no_wrap = True
+    for column in table.columns:
+        column.no_wrap = True
+    for column in table.columns[:3]:  # in a narrow terminal names are cut, not the window
+        column.max_width = max(NAME_WIDTH, (shutil.get_terminal_size().columns - BESIDE_NAMES) // 3)
     running = {turn["session"] for turn in turns if turn["outcome"] == "running"}
     for row in sessions:
         name = row["id"].rpartition("~")[2].rpartition(".")[0] or row["id"].rpartition("~")[2]
         mark = "[green]●[/] " if row["id"] in running else "  "
         limit = f" of {short(row['limit'])}" if row.get("limit") else ""
-        told = f"{row['used']:.0%}{WORDS[row['level']]}{limit}"
+        told = f"{filled(row['used'])}{WORDS[row['level']]}{limit}"
         table.add_row(
             mark + plain(name[:24]),
             plain(row["client"]),
