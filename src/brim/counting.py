@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
 from brim import apis, models
 from brim.conversation import encode
 from brim.errors import BadInput, UnknownModel
-from brim.framework_messages import reads_frameworks
+from brim.framework_messages import reads_frameworks, repeatable
 from brim.models import Model
 from brim.models.families import family_of
 from brim.sized_lru import SizedLru
@@ -48,7 +48,7 @@ def count(
         return _text(request, model, actuals)
     if not isinstance(model, (str, Model)) and model is not None:
         models.model_of(model)  # raises an error that says what it should be
-    request = kept_list(request)
+    request = repeatable(request)
     raw = request if isinstance(request, bytes) else encode(request)
     extra = encode([tools, system, tool_choice]) if tools or system or tool_choice else b""
     memory = (id(actuals), actuals.version) if actuals is not None else None
@@ -110,15 +110,6 @@ def record(
     if tokens is None:
         raise BadInput("usage", "the response does not say how many input tokens it took")
     Counter(found, conversation.api, actuals).record(conversation, tokens)
-
-
-def kept_list(request: Any) -> Any:
-    """A request that can be read more than once; an iterator of messages becomes a list.
-
-    Example: (message for message in chat) -> [message, …]
-    """
-    once = isinstance(request, Iterable) and not isinstance(request, (str, bytes, bytearray, Mapping, Sequence))
-    return list(request) if once and not isinstance(request, memoryview) else request
 
 
 def _request(

@@ -12,10 +12,9 @@ from typing import Any
 from brim import apis, models
 from brim.content import extras
 from brim.conversation import Conversation, decode
-from brim.counting import kept_list
 from brim.errors import BadInput, BadSetting, BudgetTooSmall
 from brim.fallback import FIT_TIMEOUT, plain_plan_of, planned, report_anyhow
-from brim.framework_messages import reads_frameworks
+from brim.framework_messages import reads_frameworks, repeatable
 from brim.models import Model
 from brim.pins import marked
 from brim.planning.attachments import Attachment, made
@@ -136,7 +135,7 @@ def fit(
     only uses sizes fits the request instead, and the report says so.
     """
     check_seconds("fit_timeout", fit_timeout)
-    request = kept_list(request)
+    request = repeatable(request)
     named = model if isinstance(model, (str, Model)) else ""
     conversation = apis.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
     found = models.model_of(model, conversation.model)

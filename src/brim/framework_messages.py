@@ -1,4 +1,4 @@
-"""Lets `brim.fit` and `brim.count` take a framework's messages directly, and return them in their own types.
+"""Lets `brim.fit` and `brim.count` take iterators, and the messages of frameworks, which come back in their own types.
 
 It imports no framework, because whoever has its messages has already loaded it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 # For the package of a message's class, the module and the class of the codec.
@@ -43,3 +43,12 @@ def reads_frameworks(back: bool) -> Callable[[Function], Function]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def repeatable(request: Any) -> Any:
+    """A request that can be read more than once; an iterator of messages becomes a list.
+
+    Example: (message for message in chat) -> [message, …]
+    """
+    once = isinstance(request, Iterable) and not isinstance(request, (str, bytes, bytearray, Mapping, Sequence))
+    return list(request) if once and not isinstance(request, memoryview) else request

@@ -16,7 +16,6 @@ from typing import Any, Self, Unpack
 
 from brim import apis, incidents, models
 from brim.conversation import Conversation, Message
-from brim.counting import kept_list
 from brim.errors import BadInput, BrimError, BudgetTooSmall, NotFound, UnknownModel
 from brim.fallback import FIT_TIMEOUT
 from brim.fitting import (
@@ -27,6 +26,7 @@ from brim.fitting import (
     keeping,
     limit_of,
 )
+from brim.framework_messages import repeatable
 from brim.models import Model
 from brim.pins import is_marked, marked, matches
 from brim.planning.attachments import Attachment
@@ -166,7 +166,7 @@ class Session:
         A list is of the session's `api`, if that was given, and goes with its instructions and tools; a body says its
         own. Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
         """
-        request, settings, api = kept_list(request), self.settings, None
+        request, settings, api = repeatable(request), self.settings, None
         if apis.is_bare(request):
             api, tools = settings.stated_api, settings.tools if tools is None else tools
         beside = {"model": settings.model, "tools": tools, "tool_choice": tool_choice}

@@ -158,10 +158,6 @@ class Child:
         if self._stdin is not None and not self._stdin.is_closing():
             self._stdin.write(line + b"\n")
 
-    def close_input(self) -> None:
-        if self._stdin is not None:
-            self._stdin.close()
-
     def pause(self) -> None:
         if self._stdout is not None and not self._stdout.is_closing():
             self._stdout.pause_reading()

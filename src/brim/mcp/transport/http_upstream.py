@@ -317,9 +317,6 @@ class HttpUpstream:
     def resume(self) -> None:
         self._paused.set()
 
-    def finish_input(self) -> None:
-        """Does nothing; a server behind a URL has no input to close."""
-
     async def stop(self) -> None:
         self.alive = False
         for task in list(self._tasks):

@@ -19,7 +19,6 @@ TOO_LARGE = -31004
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
-MODERN = "2026-07-28"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')
 

@@ -42,8 +42,6 @@ class Upstream(Protocol):
 
     def resume(self) -> None: ...
 
-    def finish_input(self) -> None: ...
-
     async def stop(self) -> None: ...
 
     def kill(self) -> None: ...
@@ -131,10 +129,6 @@ class StdioUpstream:
     def resume(self) -> None:
         if self._child is not None:
             self._child.resume()
-
-    def finish_input(self) -> None:
-        if self._child is not None:
-            self._child.close_input()
 
     async def stop(self) -> None:
         self._stopping = True
