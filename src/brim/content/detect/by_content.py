@@ -453,7 +453,7 @@ def is_build(sample: Sample) -> bool:
         return True
     if sample.share(command_patterns.REPORT) >= 0.5 or sample.number(command_patterns.ARROW) >= 2:
         return True
-    if sample.reported and sample.share(line_patterns.STAMPED) < 0.2 and not is_trace(sample):
+    if sample.share(line_patterns.STAMPED) < 0.2 and sample.reported and not is_trace(sample):
         return True
     steps = sample.number(command_patterns.STEP)
     summed = sample.number(command_patterns.SUMMARY) > 0

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 _PLACE = re.compile(r"(?:\S{1,12} )?[^\s:()\"]{1,200}\.\w{1,8}[:(]\d|\s*L:? *\d+\b|\s+\d+:\d+\s")
 _LINE = re.compile(r"\b[Ll]ines? \d+\b")
 # Something that may be a place, in any of the lines: most texts have none.
-_ANY_PLACE = re.compile(r"\.\w{1,8}[:(]\d|\b[Ll]ines? \d|^\s*L:? *\d|^\s+\d+:\d+\s", re.M)
+_ANY_PLACE = re.compile(r"\.\w{1,8}[:(]\d|\b[Ll]ines? \d|^[ \t]*L:? *\d|^[ \t]+\d+:\d+\s", re.M)
 _FRAME = re.compile(r".*\bin \S+$|\s*at ")  # a call of a traceback
 _CARET = re.compile(r"[\s|%>\d]*[\^~][\s^~-]*(?P<said>\w.*)?$")
 _QUOTED = re.compile(r"\s*\d+ ?\|")
