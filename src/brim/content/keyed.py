@@ -97,21 +97,28 @@ def _line(fields: list[KeyedField], tokens: int, count: CountText, said: Contain
     """The fields that fit, on one line; the beginning of the first if none fits."""
     fresh = [replace(one, values=[each for each in one.values if each not in said]) for one in fields]
     fields, room = [one for one in fresh if one.values] or fields, tokens
+    best = ""
     for _ in range(ATTEMPTS):
         chosen = _chosen(fields, room, count)
         if not chosen:
             break
         line = _written(chosen)
-        over = count(line) - tokens
-        if over <= 0:
-            return line
-        room -= over + 1  # values counted one by one add up to a little less than together
+        left = tokens - count(line)
+        if left >= 0 and len(line) > len(best):
+            best = line
+        if 0 <= left < LEAST or (left > 0 and line != best):
+            break
+        room += left or -1  # values counted one by one add up to something else than together
+    if best:
+        return best
     first = min(fields, key=lambda one: (one.rank, one.order), default=None)
     return "" if first is None else head_of(" ".join(first.values[0].split()), tokens, count)
 
 
 def head_of(text: str, tokens: int, count: CountText) -> str:
     """The first words of a text, as many as fit. Example: head_of("Failed to load the page", 3) -> Failed to…"""
+    if len(text) <= 8 * tokens and count(text) <= tokens:
+        return text
     words = text[: 8 * max(0, tokens)].split(" ")
     while words and count(" ".join(words) + "…") > tokens:
         words = words[: min(len(words) - 1, len(words) * 3 // 4)]

@@ -92,6 +92,18 @@ class Forms:
         self.show(item)
         return max(0, before - item.shown_tokens)
 
+    def lossless(self, item: Item) -> int:
+        """The tokens of an item's smallest form that loses nothing."""
+        if item.kind != "result" or item.fixed or not item.text:
+            return item.tokens
+        try:
+            compactor = self.compactor(item)
+            dense = compactor.dense() if compactor.kind in FIELDS or compactor.kind == "text" else None
+            return item.tokens if dense is None else min(item.tokens, self.count(dense.text))
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            return item.tokens
+
     def stretch(self, item: Item, left: int) -> None:
         """Show more of an item within `left` more tokens, if that adds anything."""
         most = item.shown_tokens + left
@@ -163,7 +175,7 @@ class Forms:
         else:
             text = item.text
         said_now = " ".join(text.split())
-        return "" if said_now == "…" else said_now
+        return "" if said_now in ("…", "[…]") else said_now
 
     def _in_short(self, item: Item, tokens: int, said: set[str]) -> str:
         room = Room(tokens, self.count, query=self.query)

@@ -1,8 +1,7 @@
 """Divides the room that is left: shares in proportion to value, and for each item the best form its share allows.
 
 A step is shown in place if its share is several times its overhead (frame, ids, arguments), otherwise as a line of the
-summary. An older answer is shown whole from a fixed share on, however long it is; every other text when its share
-reaches its size.
+summary. A text is shown whole when its share reaches its size.
 """
 
 from __future__ import annotations
@@ -14,14 +13,11 @@ from brim.planning.forms import Forms
 from brim.planning.items import WHOLE, Group
 
 CandidateForm = Literal["full", "short", "line", "archived"]
-# Tokens of a line with tool, key arguments and outcome.
-LINE = 24
+# Tokens of a line with tool, key arguments and outcome; half of it names the call. Values kept by a fit / session of
+# tau at 25%, tuned half: .901 / .874 so, .887 / .861 at 24 (bench/meaning.py).
+LINE = 32
 # A step is shown in place if its share is this many times its overhead; otherwise a line of the summary says more.
 IN_PLACE = 4
-# The share at which an older answer is shown, however long it is; steps beside it, which count twice as much, then have
-# 140 tokens. Values kept by a fit of tau's runs at 25%, tuned half: .898, where an answer's own size decided .861
-# (bench/meaning.py).
-ANSWER_FROM = 70
 # Bisections of the price: 2^-24 of the range is far below one token.
 HALVINGS = 24
 
@@ -38,13 +34,12 @@ class Candidate:
     whole: bool  # whether it is kept whole or not at all
     was_kept: bool
     ranked: bool = False  # whether its weight alone decides, because it already accounts for size
-    answer: bool = False  # whether it is what the model said, without a call
     floor: int = 0  # tokens that its line gets in any case
     form: CandidateForm = "archived"
     tokens: int = 0
 
     @classmethod
-    def of(cls, group: Group, weight: float, forms: Forms, chat: bool, answer: bool = False) -> Candidate:
+    def of(cls, group: Group, weight: float, forms: Forms, chat: bool) -> Candidate:
         step = any(item.kind in ("call", "result") for item in group.items)
         if group.kept:
             shown = sum(item.shown_tokens for item in group.items)
@@ -52,14 +47,12 @@ class Candidate:
         floors = sum(forms.floor(item) for item in group.items if item.kind != "result")
         whole = not step and sum(item.tokens for item in group.items) <= WHOLE
         fixed = any(item.fixed and not item.droppable for item in group.items)
-        return cls(group, weight, group.tokens, group.frame + floors, step, whole or fixed, False, chat, answer)
+        return cls(group, weight, group.tokens, group.frame + floors, step, whole or fixed, False, chat)
 
     @property
     def need(self) -> float:
         """The share at which it is shown whole."""
-        if self.ranked:
-            return 1.0
-        return ANSWER_FROM if self.answer and self.whole else self.size
+        return 1.0 if self.ranked else self.size
 
     def at(self, price: float) -> tuple[CandidateForm, int]:
         """Its form and tokens at a given price per token."""
@@ -79,12 +72,15 @@ class Candidate:
 def share_out(candidates: list[Candidate], room: int, lines: int) -> None:
     """Decide the form of every candidate, at the lowest price at which everything is within `room` tokens.
 
-    Steps have a line of their own, the newest first, while these lines take at most `lines` tokens.
+    Steps have a short line of their own, then a longer one, the newest first, while these take at most `lines` tokens.
     """
-    for candidate in reversed(candidates):
-        if candidate.step and not candidate.was_kept and lines >= LINE:
-            candidate.floor = LINE
-            lines -= LINE
+    for candidate in candidates:
+        candidate.floor = 0
+    for more in (LINE // 2, LINE - LINE // 2):  # each its short line, then the newest a longer one
+        for candidate in reversed(candidates):
+            if candidate.step and not candidate.was_kept and lines >= more:
+                candidate.floor += more
+                lines -= more
     low, high = 0.0, max([candidate.weight for candidate in candidates], default=0.0) + 1.0
     if sum(candidate.size for candidate in candidates) <= room:
         high = 0.0

@@ -92,14 +92,36 @@ class PlanState:
         return not group.kept or any(item.shown is not None for item in group.items)
 
     def missing(self, group: Group) -> int:
-        """The tokens that showing a group whole would add."""
-        return group.tokens - (sum(item.shown_tokens for item in group.items) + group.frame if group.kept else 0)
+        """The tokens that showing all of a group would add, in its smallest lossless form."""
+        shown = group.frame + sum([item.shown_tokens for item in group.items]) if group.kept else 0
+        return group.frame + sum([self._lossless(item) for item in group.items]) - shown
 
     def keep_whole(self, group: Group) -> None:
         group.kept = True
         for item in group.items:
             item.given = item.tokens
             self.forms.show(item)
+
+    def keep_lossless(self, group: Group) -> None:
+        """Keep a group with its results in their smallest lossless form."""
+        group.kept = True
+        for item in group.items:
+            item.given = self._lossless(item)
+            self.forms.show(item)
+
+    def restore(self) -> None:
+        """Show what is re-encoded without loss as it came, the newest first, as far as there is room."""
+        left = self.target - self.total()
+        for group in reversed(self.groups):
+            for item in group.items if group.kept else ():
+                more = item.tokens - item.shown_tokens
+                if item.shown is not None and item.fidelity == "lossless" and 0 < more <= left:
+                    left -= more
+                    item.given = item.tokens
+                    self.forms.show(item)
+
+    def _lossless(self, item: Item) -> int:
+        return item.tokens if self.held(item) else self.forms.lossless(item)
 
     def name_rule(self, rule: str) -> None:
         """Record this rule for everything shown that no earlier rule kept."""

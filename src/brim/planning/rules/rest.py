@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from brim.content.selection import shares
 from brim.conversation import Message
 from brim.planning.items import Group, Item
-from brim.planning.sharing import LINE, Candidate, share_out
+from brim.planning.sharing import IN_PLACE, LINE, Candidate, share_out
 from brim.planning.state import PlanState, is_step
 
 # Share of the limit that rule 4 has also where a compaction's target is used up. Values of archived results kept in
@@ -26,8 +26,9 @@ LEAST = 5
 # What any older step counts beside how recent (0 to 1) and how relevant (0 to 2) it is. Age and the current message say
 # little about which values later calls need: docs/benchmarks.md#older-steps.
 STEP = 2.0
-# Weight of an answer relative to results: it shortens better, and repeats them.
-ANSWER = 0.5
+# Weight of an answer relative to results: it shortens better, and repeats them. Values kept by a fit / session of tau
+# at 25%, tuned half: .887 / .861 so, .881 / .841 at .5, .775 / .715 at 1 (bench/meaning.py).
+ANSWER = 0.25
 # In a chat, recency only breaks ties in relevance.
 TIE = 0.01
 
@@ -36,7 +37,7 @@ def share_rest(state: PlanState) -> None:
     """Give every remaining group and pasted block its share of what is left."""
     value = weights(state.groups, state.conversation.messages, state.relevance, state.chat)
     state.rest = [
-        Candidate.of(group, value[number], state.forms, state.chat, _answers(group, state.conversation.messages))
+        Candidate.of(group, value[number], state.forms, state.chat)
         for number, group in enumerate(state.groups)
         if group.items and (not group.kept or _open_items(group))
     ]
@@ -60,16 +61,21 @@ def share_rest(state: PlanState) -> None:
 
 
 def fill(state: PlanState) -> None:
-    """Spend what is left on the most valuable shortened or archived items, then on the summary's lines."""
-    tried: set[int] = set()
-    for _ in range(FILLS):
-        left = _left(state)
-        found = _next(state, left, tried) if left else None
-        if found is None:
-            break
-        tried.add(id(found))
-        _step_up(state, found, left)
+    """Spend what is left on the most valuable shortened or archived items, then on the summary's lines.
+
+    Short texts stay whole or not at all, unless they are all that is left to show more of.
+    """
+    for parts in (False, True):
+        tried: set[int] = set()
+        for _ in range(FILLS):
+            left = _left(state)
+            found = _next(state, left, tried, parts) if left else None
+            if found is None:
+                break
+            tried.add(id(found))
+            _step_up(state, found, left)
     _lengthen_lines(state)
+    state.restore()
 
 
 def weights(
@@ -114,7 +120,9 @@ def _write_summary(state: PlanState) -> None:
 
 
 def _open_items(group: Group) -> list[Item]:
-    return [item for item in group.items if item.shown is not None and not item.fixed and item.kind != "thinking"]
+    """What of a kept group says less than it could."""
+    lossy = [item for item in group.items if item.shown is not None and item.fidelity != "lossless"]
+    return [item for item in lossy if not item.fixed and item.kind != "thinking"]
 
 
 def _apply(state: PlanState, candidate: Candidate) -> None:
@@ -127,7 +135,7 @@ def _apply(state: PlanState, candidate: Candidate) -> None:
         return
     parts = [item for item in group.items if item.kind in ("text", "block", "result", "call") and not item.fixed]
     floors = {id(item): max(forms.floor(item), item.shown_tokens if item.given else 0) for item in group.items}
-    extra = candidate.tokens - sum(floors.values()) - (0 if candidate.was_kept else group.frame)
+    extra = candidate.tokens - (0 if candidate.was_kept else sum(floors.values()) + group.frame)
     more = shares([item.tokens - floors[id(item)] for item in parts], extra)
     for item in group.items:
         item.given = floors[id(item)]
@@ -137,7 +145,7 @@ def _apply(state: PlanState, candidate: Candidate) -> None:
         forms.show(item)
 
 
-def _next(state: PlanState, left: int, tried: set[int]) -> Candidate | None:
+def _next(state: PlanState, left: int, tried: set[int], parts: bool) -> Candidate | None:
     """The most valuable candidate that a few more tokens would improve."""
     best: Candidate | None = None
     lines = state.summary.lines()
@@ -148,9 +156,16 @@ def _next(state: PlanState, left: int, tried: set[int]) -> Candidate | None:
         if candidate.group.kept:
             better = bool(_open_items(candidate.group))
         else:
-            better = candidate.size <= room or (not candidate.whole and 2 * candidate.overhead <= room)
+            cut = not candidate.whole or (parts and _is_text(candidate))
+            better = candidate.size <= room or (cut and IN_PLACE * candidate.overhead + LINE <= room)
         best = candidate if better else best
     return best
+
+
+def _is_text(candidate: Candidate) -> bool:
+    """Whether a candidate is one text that may be shortened; in a chat relevance has decided on it."""
+    items = candidate.group.items
+    return not candidate.ranked and len(items) == 1 and items[0].kind == "text" and not items[0].fixed
 
 
 def _step_up(state: PlanState, candidate: Candidate, left: int) -> None:
@@ -175,7 +190,9 @@ def _lengthen_lines(state: PlanState) -> None:
     """Let the summary's newest lines say more in what no form above a line has use for."""
     steps = [each for each in state.rest if each.step and not each.group.kept]
     left = _left(state)
-    while left >= LEAST and steps:
+    for _ in range(FILLS):
+        if left < LEAST or not steps:
+            break
         newest = steps[-max(1, left // LINE) :]
         before = [(each, each.form, each.tokens) for each in newest]
         for each in newest:
