@@ -3,7 +3,7 @@
 1. Fixed: instructions, tools, the current message, pinned content.
 2. The user's words, verbatim while they take at most USER_SHARE of the room.
 3. The newest step while it fits at all, the last answer up to NEWEST_SHARE of the room, and older steps up to
-   STEPS_SHARE, without any loss: results of JSON are written densely where others would be lost for them.
+   STEPS_SHARE, without any loss: results may be written densely, the newest only where older ones would go unnamed.
 4. The rest, each in a share of what is left that goes by its value: whole, shortened in place, or a line of the
    summary. Then what is left over is filled, and what will really be sent is counted. Only that last count decides.
 """

@@ -14,7 +14,7 @@ from brim.planning.items import WHOLE, Group
 
 CandidateForm = Literal["full", "short", "line", "archived"]
 # Tokens of a line with tool, key arguments and outcome; half of it names the call. Values kept by a fit / session of
-# tau at 25%, tuned half: .901 / .874 so, .887 / .861 at 24 (bench/meaning.py).
+# tau at 25%, tuned half: .861 / .834 so, .861 / .834 at 24 (bench/meaning.py).
 LINE = 32
 # A step is shown in place if its share is this many times its overhead; otherwise a line of the summary says more.
 IN_PLACE = 4

@@ -5,11 +5,12 @@ from __future__ import annotations
 from brim.content.selection import shares
 from brim.planning.forms import STUB
 from brim.planning.items import SYSTEM, Group, last_exchange
+from brim.planning.sharing import LINE
 from brim.planning.state import PlanState, is_step
 from brim.planning.user_words import asks
 
 # Share of the room up to which the last answer stays, and up to which older steps join the newest step and that answer.
-# Values kept by a fit / session of tau at 25%, tuned half: .874 / .841 so, .834 / .861 with .5 for both
+# Values kept by a fit / session of tau at 25%, tuned half: .861 / .834 so, .848 / .874 with .5 for both
 # (bench/meaning.py).
 NEWEST_SHARE, STEPS_SHARE = 0.5, 0.25
 # In a newest step that is too large, parts up to this share of its room stay whole: tool names, paths.
@@ -74,7 +75,8 @@ def _goes_on(state: PlanState, exchange: list[Group]) -> bool:
 def keep_newest(state: PlanState, room: int) -> None:
     """Keep the newest steps and the last answer, the newest first; the very newest while it fits at all.
 
-    Results are shown in their smallest lossless form; once all else has its place, what room is left restores them.
+    The very newest stays as it came where every older step has room for a line of the summary beside it. Otherwise, and
+    for the steps before it, results have their smallest lossless form; what room is left in the end restores them.
     Older answers are left to rule 4, because they shorten better than results.
     """
     if state.chat:
@@ -89,7 +91,12 @@ def keep_newest(state: PlanState, room: int) -> None:
             continue
         answered = answered or not step
         needed = state.missing(group)
-        if newest and before + needed + _rest_frame(state, group) <= state.limit:
+        beside = _rest_frame(state, group)
+        shown = group.frame + sum(item.shown_tokens for item in group.items) if group.kept else 0
+        if newest and before + group.tokens - shown + beside + _lines(state, group) <= state.limit:
+            state.keep_whole(group)
+            needed = group.tokens - shown
+        elif newest and before + needed + beside <= state.limit:
             state.keep_lossless(group)
         elif newest:
             needed = _squeeze(state, group, state.limit - before)
@@ -105,6 +112,13 @@ def keep_newest(state: PlanState, room: int) -> None:
             continue
         stepped = stepped or step
         before, taken, newest = before + needed, taken + needed, False
+
+
+def _lines(state: PlanState, newest: Group) -> int:
+    """What a line of the summary for every older step would take."""
+    return LINE * sum(
+        is_step(group) and not group.kept for group in state.groups if group.items and group is not newest
+    )
 
 
 def _keep_in_place(state: PlanState, group: Group, left: int) -> int:
