@@ -116,3 +116,18 @@ def test_a_question_about_the_whole_chat_keeps_more_answers_than_one_about_a_det
     summary = whole("Can you summarize what I asked about the tram depot?")
     assert summary > whole("How many visitors did I count in the tram depot?")
     assert summary > whole("I think I counted all visitors in the tram depot.")
+
+
+def test_a_question_that_asks_when_keeps_the_date_under_which_its_answer_was_said() -> None:
+    messages: list[dict[str, Any]] = []
+    for day in range(1, 29):
+        messages.append({"role": "user", "content": f"[10:{day + 10} am on {day} May, 2023] Ann: Hey Bob, long time!"})
+        for turn in range(20):
+            topic = TOPICS[(day + turn) % len(TOPICS)]
+            messages.append({"role": "assistant", "content": f"Bob: And how did you like {topic} that time?"})
+            messages.append({"role": "user", "content": f"Ann: On visit {turn} to {topic} I met {day} people."})
+    messages[500] = {"role": "user", "content": "Ann: Yesterday I adopted a greyhound."}
+    opening = max(n for n in range(500) if "long time!" in messages[n]["content"])
+    sent = [message["content"] for message in fitted("When did Ann adopt a greyhound?", 1_000, messages)]
+    assert messages[500]["content"] in sent
+    assert messages[opening]["content"] in sent

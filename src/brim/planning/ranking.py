@@ -12,6 +12,7 @@ from brim.conversation import Conversation, Message
 from brim.planning.items import current
 from brim.relevance import Index, Unread, quick_scores
 from brim.relevance.packing import chosen
+from brim.relevance.question import parse_question
 from brim.relevance.term_spread import Column, scale, zeros
 
 # Of a longer history, only this many messages are ranked in full: those that share most with the question's words, each
@@ -128,6 +129,8 @@ def _packed(
     by_user = [messages[place].role == "user" for place in places]
     weigh(found, chat.index.tokens, by_user, chat.index.naming(query))
     _raise_answers(found, chat.index.tokens, by_user, room, ANSWERED if near is None else ANSWERED_OF_ALL)
+    if parse_question(query).asks_when:
+        _raise_openings(found, chat.parts)
     picked = chosen(found, chat.index.tokens, room, near)
     scores = zeros(len(messages))
     for number, score in zip(places, found, strict=True):
@@ -162,3 +165,13 @@ def _raise_answers(scores: Column, sizes: Sequence[int], by_user: Sequence[bool]
         if follows < len(scores) and not by_user[follows] and sizes[follows] <= min(left, ANSWER * room):
             scores[follows] = max(scores[follows], score * 0.999)
             left -= sizes[follows]
+
+
+def _raise_openings(scores: Column, parts: Sequence[int]) -> None:
+    """Raise what opens a part of a chat, which says when it was, to the best of it, as "last week" needs it."""
+    best: dict[int, float] = {}
+    for part, score in zip(parts, scores, strict=True):
+        best[part] = max(score, best.get(part, 0.0))
+    for number, part in enumerate(parts):
+        if part and part != (parts[number - 1] if number else 0):
+            scores[number] = max(scores[number], best[part] * 0.999)
