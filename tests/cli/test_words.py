@@ -96,10 +96,16 @@ def test_a_context_bar_shows_what_was_sent_and_what_was_left_out() -> None:
     assert top.context_bar({**row, "tokens_before": 5_000}, 10) == "[green]█████[/][dim]▒▒▒▒▒[/]"
 
 
+def _heed_interrupts() -> None:
+    """A shell starts what runs in its background deaf to Ctrl-C, and so all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_a_command_without_a_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "brim", "count", "-", "--model", "gpt-4o"]
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stderr=pipe, stdout=pipe, env=env, preexec_fn=_heed_interrupts)
     assert process.stdin is not None
     assert process.stderr is not None
     # Once it has read this much it is inside its work: a pipe holds 64 KB.
