@@ -66,11 +66,12 @@ def newest(messages: Messages, budget: int) -> Messages:
     return kept
 
 
-def rows(path: Path, budget: int, every: int, half: str) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+def rows(data: Path, name: str, budget: int, every: int, half: str) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate((data / SETS[name]).read_text().splitlines(), 1):
         if (number % 2 == 1) != (half == "odd"):
             continue
-        for messages, question, evidence, answer in list(questions(json.loads(line)))[::every]:
+        for place, found in list(enumerate(questions(json.loads(line))))[::every]:
+            messages, question, evidence, answer = found
             asked = [{"role": "user", "content": question}]
             left = budget - size(asked)
             shown = among_others(messages, evidence, left)
@@ -83,8 +84,9 @@ def rows(path: Path, budget: int, every: int, half: str) -> Iterator[dict[str, A
                 "last": [*newest(messages, left), *asked],
                 "fit": list(fitted.messages),
             }
-            made = {name: prompt(given) for name, given in ways.items()}
-            yield {"run": number, "end": len(messages), "kind": "answer", "cont": answer, "ctx": made}
+            made = {way: prompt(given) for way, given in ways.items()}
+            row = {"set": name, "share": budget, "run": number, "end": place, "kind": "answer"}
+            yield {**row, "cont": answer, "ctx": made}
 
 
 def main() -> None:
@@ -95,7 +97,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=10)
     parser.add_argument("--half", choices=("odd", "even"), default="even")
     given = parser.parse_args()
-    for row in rows(given.data / SETS[given.set], given.budget, given.every, given.half):
+    for row in rows(given.data, given.set, given.budget, given.every, given.half):
         print(json.dumps(row, ensure_ascii=False), flush=True)
 
 

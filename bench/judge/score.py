@@ -170,7 +170,8 @@ def main() -> None:
     losses = scored(steps, given.known)
     for title in sorted({(key[0], key[1], steps[key]["kind"]) for key in losses}):
         chosen = {k: found for k, found in losses.items() if (k[0], k[1], steps[k]["kind"]) == title}
-        report(f"{title[0]} at {title[1]}%, {title[2]} steps", chosen)
+        room = f"{title[1]:,} tokens" if title[2] == "answer" else f"{title[1]}%"
+        report(f"{title[0]} at {room}, {title[2]} steps", chosen)
 
 
 if __name__ == "__main__":
