@@ -24,8 +24,8 @@ SHARINGS, FILLS = 3, 24
 LEAST = 5
 
 # What any older step counts beside how recent (0 to 1) and how relevant (0 to 2) it is: age and the current message say
-# little about which values later calls need. Values kept by a fit / session of tau at 25%, tuned half: .861 / .821 at 1,
-# .861 / .834 at 2, .868 / .841 at 4, where the question counts for less (bench/meaning.py).
+# little about which values later calls need. Values kept by a fit / session of tau at 25%, tuned half: .861 / .821 at
+# 1, .861 / .834 at 2, .868 / .841 at 4, where the question counts for less (bench/meaning.py).
 STEP = 2.0
 # Weight of an answer relative to results: it shortens better, and repeats them. Values kept by a fit / session of tau
 # at 25%, tuned half: .861 / .834 so, .861 / .821 at .5, .781 / .709 at 1 (bench/meaning.py).
