@@ -146,7 +146,8 @@ def test_a_reload_keeps_what_was_learnt(loop: Loop, tmp_path: Path, known_by: st
     fitter = gateway.server.gateway.fitter
     if known_by == "overflow":
         fitter.models.learn_window("gpt-4o", "upstream", 5_000)
-    until(lambda: fitter.models.find("house-model", "upstream") is not None)
+    # On a busy machine the first attempt may fail; the next one follows after a pause.
+    until(lambda: fitter.models.find("house-model", "upstream") is not None, 40.0)
     loop.call(provider.stop())  # nobody can be asked again
     loop.call(gateway.server.gateway.reload(gateway.options))
     found = fitter.models.find("house-model", "upstream")
@@ -165,7 +166,7 @@ def test_a_reload_forgets_the_models_of_an_upstream_that_has_moved(loop: Loop, t
     loop.call(provider.start())
     gateway = Stoppable(loop, provider.url, tmp_path)
     fitter = gateway.server.gateway.fitter
-    until(lambda: fitter.models.find("house-model", "upstream") is not None)
+    until(lambda: fitter.models.find("house-model", "upstream") is not None, 40.0)
     loop.call(provider.stop())
     elsewhere = options_of(gateway.options.settings, upstream="http://127.0.0.1:9")
     loop.call(gateway.server.gateway.reload(elsewhere))
